@@ -32,7 +32,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """What ``dwarfgpu WORDS...`` prints when it is started in a folder, and with which status it ends."""
     out, err = io.BytesIO(), io.BytesIO()
-    with _in_a_folder(folder or ROOT, env or {}), _streams(stdin, out, err):
+    with in_a_folder(folder or ROOT, env or {}), _streams(stdin, out, err):
         try:
             status = program([str(word) for word in words])
         except SystemExit as stop:
@@ -58,7 +58,7 @@ def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None
     """What the same prints on a pseudo-terminal, standard error on another one; with colours, and lines as in files."""
     screens = [PseudoTerminal(columns) for _ in range(2)]
     with (
-        _in_a_folder(ROOT, {"TERM": "xterm-256color", **(env or {})}),
+        in_a_folder(ROOT, {"TERM": "xterm-256color", **(env or {})}),
         mock.patch("sys.stdin", io.StringIO()),
         contextlib.redirect_stdout(screens[0].stream),
         contextlib.redirect_stderr(screens[1].stream),
@@ -102,7 +102,7 @@ class PseudoTerminal:
 
 
 @contextlib.contextmanager
-def _in_a_folder(folder: Path, env: dict[str, str]) -> Iterator[None]:
+def in_a_folder(folder: Path, env: dict[str, str]) -> Iterator[None]:
     regular_files.forget_changed_mappings()  # a process that starts has no file open
     before = Path.cwd()
     plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}

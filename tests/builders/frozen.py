@@ -1,9 +1,11 @@
 """Answers that are kept word for word: what commands, sessions and scripts print about the files of `dwarfgpu example`.
 
 A file in tests/golden/answers holds questions and what they print, each begun by a line with `$`; the lines with `>`
-behind it are typed:
+behind it are typed, and in a session those with `>>>` between the answers. `# ...` says what a question shows:
 
     $ dwarfgpu WORDS...      a command, started in the folder of the examples, at 80 columns (helps: in long lines)
+    $ checkout WORDS...      the same, started in the folder of the sources
+    $ session FILE STATE N   commands of the debugger, about a file and a state (or -), N columns wide
     $ python                 a script
     $ dap                    requests of an editor: COMMAND {ARGUMENTS} [until EVENT]; answers and awaited events
     $ gdb                    commands of GDB, with dwarfgpu loaded, about host.x86_64
@@ -25,7 +27,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.builders.commands import run
+from dwarfgpu.errors import DwarfGpuError
+from tests.builders.commands import in_a_folder, run
 from tests.builders.dap_client import INITIALIZE, LocalClient
 from tests.builders.folders import ROOT
 
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
 
 FOLDER = ROOT / "tests" / "golden" / "answers"
 EXAMPLES = ROOT / "dwarfgpu" / "examples"
-BEGIN = re.compile(r"^\$ (?=dwarfgpu |(?:python|dap|gdb)$)", re.MULTILINE)
+BEGIN = re.compile(r"^\$ (?=dwarfgpu |checkout |session |(?:python|dap|gdb)$)", re.MULTILINE)
+TYPED = re.compile(r"^>>> (.*)$", re.MULTILINE)
+"""What is typed in a session."""
 
 
 class Question(NamedTuple):
@@ -55,20 +60,46 @@ def questions(name: str) -> Iterator[Question]:
     for text in BEGIN.split((FOLDER / f"{name}.txt").read_text())[1:]:
         command, *lines = text.split("\n")
         typed = [line.removeprefix("> ") for line in takewhile(lambda line: line.startswith("> "), lines)]
+        typed = TYPED.findall(text) if command.startswith("session ") else typed
         yield Question(command, typed, f"$ {text}")
 
 
 def answered(question: Question, require_tool: Callable[..., str] | None = None) -> str:
     """The answer of today. ``require_tool`` finds GDB."""
+    kind, _, text = question.command.partition(" ")
+    words = shlex.split(text, comments=True)
+    if kind == "session":
+        return f"$ {question.command}\n{_session(*words, typed=question.typed)}\n"
     asked = "\n> ".join([f"$ {question.command}", *question.typed])
-    kind, _, words = question.command.partition(" ")
-    if kind == "dwarfgpu":
-        columns = "2000" if words.endswith("--help") else "80"  # Pythons break the lines of a usage differently
-        done = run(*shlex.split(words), folder=EXAMPLES, env={"COLUMNS": columns})
+    if kind in ("dwarfgpu", "checkout"):
+        columns = "2000" if words[-1] == "--help" else "80"  # Pythons break the lines of a usage differently
+        done = run(*words, folder=EXAMPLES if kind == "dwarfgpu" else ROOT, env={"COLUMNS": columns})
         said = f"{done.stdout}{done.stderr}= {done.returncode}\n"
     else:
         said = {"python": _script, "dap": _editor, "gdb": _in_gdb}[kind](question.typed, require_tool)
     return f"{asked}\n{said}\n"
+
+
+def _session(file: str, state: str, width: str, typed: list[str]) -> str:
+    from tests.questions.harness import Run
+
+    with in_a_folder(ROOT, {}):
+        session = Run(*(None if name == "-" else name for name in (file, state)), width=int(width))
+        said = "".join(f">>> {line}\n{_line(session, line)}" for line in typed)
+    return said.replace(str(ROOT), "CHECKOUT")
+
+
+def _line(session: Any, line: str) -> str:
+    """What a line of a session prints; an error must not select something else."""
+    debugger = session.debugger
+    before = debugger.wave_number, debugger.frame_number, dict(debugger.lanes)
+    try:
+        text = session(line)
+    except DwarfGpuError as error:
+        hint = f"hint: {error.hint}\n" if error.hint else ""
+        is_kept = (debugger.wave_number, debugger.frame_number, debugger.lanes) == before
+        text = f"error: {error}\n{hint}{'' if is_kept else 'something else is selected'}"
+    return f"{text}\n" if text and not text.endswith("\n") else text
 
 
 def _script(typed: list[str], _tools: Any) -> str:

@@ -1,8 +1,6 @@
 import json
 import re
 
-import pytest
-
 from tests.builders import cores
 from tests.builders.folders import ROOT
 
@@ -13,31 +11,6 @@ HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 
 def names_in(text: str) -> list[str]:
     return re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) \(", text, re.MULTILINE)
-
-
-def test_waves_with_equal_stacks_are_one_group_with_lanes_and_registers(run):
-    status, out, err = run("bt", CALLS, "--state", STATE)
-    assert (status, err) == (0, "")
-    groups = [block.splitlines()[0] for block in out.split("\n\n")]
-    assert groups == ["Waves 1-2 (1:1:1:1, 1:1:1:2):", "Wave 3 (1:1:1:3):"]
-    assert names_in(out.split("\n\n")[0]) == ["leaf", "inner", "middle", "outer", "calls"]
-    assert "leaf (...) at src/hip/calls.hip:13\n" in out  # the waves of a group may have other arguments
-    assert len(names_in(run("bt", CALLS, "--state", STATE, "--wave", "1", "--lane", "5")[1])) == 5
-    out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--lane", "20")[1]
-    assert out == "warning: lane 20 is divergent, 5 frames are left out\n"
-    out = run("bt", CALLS, "--state", STATE, "--wave", "1", "--registers")[1]
-    assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41\n" in out
-    assert "        pc: v8[2-3]\n" in out
-    assert "        pc: bits 0-31 s30, bits 32-63 s31\n" in out
-    assert "        s34: v8[0]\n" in out
-    assert "        s32: value 0xe0\n" in out
-
-
-@pytest.mark.parametrize("wave", ["1:1:1:3", "3"])
-def test_one_wave(run, wave):
-    status, out, _ = run("bt", CALLS, "--state", STATE, "--wave", wave)
-    assert status == 0
-    assert out.startswith("#0  inner (x=")
 
 
 def test_json_and_lines_of_json_have_what_the_text_has(run):

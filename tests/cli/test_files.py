@@ -20,17 +20,6 @@ def test_an_image_in_standard_input():
     assert run("info", "-@9", stdin=data).returncode == 2
 
 
-def test_a_wrong_selection_and_an_error_beside_an_answer() -> None:
-    for words in (("info", f"{FATBIN}@gfx1"), ("info", "fixtures/containers/plain.hipfb")):
-        hint = run(*words).stderr.splitlines()[1]
-        assert "gfx90a" in hint
-        assert "gfx1100" in hint
-    done = run("info", TINY, "--pc", "tiny", "--pc", "1", "--name", "absent")
-    assert done.returncode == 1
-    assert done.stdout.startswith("0x1600  <tiny> in .text\n")
-    assert len([line for line in done.stderr.splitlines() if line.startswith("dwarfgpu: error: ")]) == 2
-
-
 def test_what_a_truncated_file_still_has_is_shown(tmp_path: Path) -> None:
     data = (ROOT / TINY).read_bytes()
     path = tmp_path / "truncated.co"
@@ -52,17 +41,6 @@ def test_standard_input_is_a_file_and_names_do_not_reach_the_terminal(tmp_path: 
     path.write_bytes(data.replace(b"tiny", b"t\x1b]0").replace(b".data", b".\x1b[2J"))
     for words in (("info", str(path), "--units"), ("kernels", str(path)), ("ls", str(path))):
         assert "\x1b" not in run(*words, "--color", "never").stdout
-
-
-def test_ls() -> None:
-    assert run("ls", FATBIN).stdout.splitlines() == [
-        "the file itself",
-        "  @0  host   x86_64                       0x0  22336  elf",
-        ".hip_fatbin",
-        "  @1  host   x86_64-unknown-linux-gnu              0  empty",
-        "  @2  hipv4  gfx90a                    0x2000   5936  elf",
-        "  @3  hipv4  gfx1100                   0x4000   5168  elf",
-    ]
 
 
 def test_info_of_compressed_and_embedded_files_in_a_dialect_and_at_an_address() -> None:

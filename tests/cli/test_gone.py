@@ -1,20 +1,10 @@
 """A user who types what dwarfgpu no longer has is told what to use instead, at the shell and at the prompt."""
 
-import shlex
-
 import pytest
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.questions.registry import GONE, Registry, check_gone, read_arguments
+from dwarfgpu.questions.registry import Registry, check_gone, read_arguments
 from dwarfgpu.questions.table import COMMANDS
-from tests.builders.commands import run
-
-
-@pytest.mark.parametrize("typed", GONE)
-def test_what_is_gone_names_its_successor(typed: str) -> None:
-    done = run(*shlex.split(typed))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"dwarfgpu: error: `{typed}` is gone\nhint: {GONE[typed]}\n"
 
 
 @pytest.mark.parametrize(

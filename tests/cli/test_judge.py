@@ -335,28 +335,6 @@ def test_without_debugging_information_nothing_is_judged(require_tool, tmp_path)
     assert err.endswith("k.co has no debugging information\nhint: compile it with -g\n")
 
 
-def test_the_table_of_one_kernel_is_that_of_all():
-    """Values have a unit and a share; the last line is the verdict, and an error says what is too little."""
-    one, every = (run(*words)[1].splitlines() for words in (OPTIMIZED, ("judge", OPTIMIZED[1], *SIZES)))
-    for begin in ("executed  ", "  saxpy  "):  # the head, and a row without its lanes, which the arguments change
-        rows = [next(line.split()[1:-1] for line in lines if begin in line) for lines in (one, every)]
-        assert rows[0] == rows[1]
-    text = " ".join(line.strip() for line in one)
-    assert text.endswith(
-        "verdict: no findings, apart from idioms in 2 variables, which do not fail (6 findings not counted)"
-    )
-    assert "repaired: the compiler misdescribes i, product: 9 of 9 locations are idioms, wrong with --" in text
-    assert not [line for line in run(*OPTIMIZED, "--repair", "off")[1].splitlines() if line.startswith("repaired")]
-    for words in (OPTIMIZED, ("judge", RIGHT[1])):
-        status, out, err = run(*words, "--fail-below", "99")
-        assert status == 1
-        (error,) = [line for line in err.splitlines() if not line.startswith("hint: ")]
-        assert error.startswith("dwarfgpu: error: ")
-        share = error.split()[2]
-        assert [line for line in out.splitlines() if line.startswith("  ") and f" {share} " in line]  # of the table
-        assert f"verdict: {share} of the locations are right: less than 99%; no findings" in out
-
-
 def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
     known, renamed = tmp_path / "known.json", tmp_path / "renamed.co"
     renamed.write_bytes((ROOT / OPTIMIZED[1]).read_bytes())
@@ -364,15 +342,6 @@ def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
     status, out, _err = run("judge", str(renamed), *OPTIMIZED[2:], "--strict", "--baseline", str(known))
     assert status == 0
     assert "verdict: no findings (4 of the baseline)" in " ".join(out.split())  # without its source there are no steps
-
-
-@pytest.mark.parametrize("command", ["judge", "verify"])
-def test_the_rule_of_each_finding_is_explained(command):
-    for rule in ("value-lanes", "entry-lanes", "order-write-back", "race-scope"):
-        status, out, err = run(command, "--explain", rule)
-        assert (status, err, out.startswith(f"{rule}: ")) == (0, "", True)
-    status, _out, err = run(command, "--explain", "value-lane")
-    assert (status, "did you mean value-lanes?" in err) == (2, True)
 
 
 def test_what_a_kernel_was_launched_with_is_shown():
@@ -573,21 +542,6 @@ def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_p
     words = "judge", str(path), "-O2", "early", "--grid", "1", "--work-group", "1", "zeros(64)", "1000"
     done = run(*words, "--against", str(path))
     assert (done[0], "  against long.cl -O0 " in done[1]) == (0, True)
-
-
-@pytest.mark.parametrize("file, kernel, count", [
-    ("fixtures/amdgpu/launch-preload.gfx942.w64.O2.co", "group_x", 5),  # behind code for old firmware
-    ("fixtures/compilers/cl.clang13.gfx900.w64.O2.v5.hsa2.co", "narrow", 21),  # behind a header
-])  # fmt: skip
-def test_the_instructions_of_a_kernel_are_those_that_can_be_executed(file, kernel, count):
-    out = run("judge", file, kernel)[1]
-    assert rows_in(out)[kernel][:3] == [f"{count}", "of", f"{count}"]
-    assert ": only" not in out
-
-
-def rows_in(out):
-    """Return the cells of the lines of tables, by the first."""
-    return {words[0]: words[1:] for words in map(str.split, out.splitlines()) if words}
 
 
 def test_a_kernel_that_is_hardly_executed_is_named(require_tool, tmp_path):

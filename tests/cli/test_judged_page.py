@@ -92,12 +92,6 @@ def test_later_statements_are_counted(monkeypatch, tmp_path):
     assert "later statements not shown" in Page(run("judge", *GOOD, "--html").stdout).texts["lane"]
 
 
-def test_a_page_and_a_log_are_not_written_together():
-    done = run("judge", *GOOD, "--html", "--sarif")
-    assert done.returncode == 2
-    assert "writes a page or a SARIF log, not both" in done.stderr
-
-
 SIZES = ("--grid", "40", "--work-group", "40", "zeros(40)", "9")
 
 

@@ -385,8 +385,3 @@ def test_a_code_object_that_has_changed(tmp_path):
     assert run("snapshot", "convert", str(path), str(tmp_path / "b.dgs")).returncode == 3
     assert not (tmp_path / "b.dgs").exists()
     assert run("snapshot", "convert", str(path), str(tmp_path / "b.dgs"), "--force").returncode == 0
-
-
-@pytest.mark.parametrize("words", [("convert", "a"), ("info", "a", "b"), ("check", "a", "b")])
-def test_the_number_of_files_is_checked(words):
-    assert run("snapshot", *words).returncode == 2

@@ -32,30 +32,6 @@ def state(run: Any, file: str, kernel: str, *words: str) -> Any:
     return json.loads(out)
 
 
-def test_state_as_json(run):
-    found = state(
-        run, fixture("gfx90a.w64.O0"), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "3",
-        "--arg", "0x1000", "--arg", "-1")  # fmt: skip
-    assert (found["schema"], found["target"], found["waves"]) == (1, "amdgcn-gfx90a", 20)
-    assert found["wave"] == {"number": 3, "work_group": [1, 0, 0], "wave_in_group": 0, "lanes": 64}
-    by_name = {each["registers"]: each for each in found["registers"]}
-    kernarg = int(found["kernarg"]["address"], 16)
-    assert by_name["s[8:9]"]["words"] == [kernarg & 0xFFFFFFFF, kernarg >> 32]
-    assert by_name["s[8:9]"] == {
-        "registers": "s[8:9]",               "name": "Kernarg Segment Ptr",       "set_by": "CP",
-        "asked_by": "ENABLE_SGPR_KERNARG_SEGMENT_PTR",
-        "meaning": "address of the kernarg segment: kernarg_address of the packet",
-        "spec": 'AMDGPU usage, "Initial Kernel Execution State"',                 "words": by_name["s[8:9]"]["words"],
-    }  # fmt: skip
-    assert by_name["v0"]["lanes"][:18] == [*range(16), 0x400, 0x401]
-    assert by_name["mode"]["parts"]["FP_DENORM"] == 0xF
-    assert (by_name["m0"]["words"], by_name["m0"]["set_by"]) == (None, None)
-    first, second, *_hidden = found["kernarg"]["arguments"]
-    assert (first["bytes"], first["given"]) == ("0010000000000000", True)
-    assert second["bytes"] == "ffffffff"
-    assert {"code object", "queue", "packets", "completion signal"} <= {each["what"] for each in found["memory"]}
-
-
 @pytest.mark.parametrize("path", sorted(ROOT.glob("fixtures/amdgpu/launch*.co")), ids=lambda path: path.name)
 def test_text_is_at_most_80_columns_and_has_every_register(run, path):
     words = ("state", str(path), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "4")
@@ -65,23 +41,6 @@ def test_text_is_at_most_80_columns_and_has_every_register(run, path):
     for each in state(run, str(path), "everything", *words[3:])["registers"]:
         assert f"\n    {each['registers']} " in out
         assert each["name"] in out
-
-
-def test_values_of_every_kind_and_of_lanes(run):
-    words = ("--grid", "20,20", "--work-group", "10,10", "--wave", "2")
-    _status, out, _err = run("state", fixture("gfx1030.w32.O2"), "item_xyz", *words)
-    assert "lanes 0-7: 0x2 to 0x9\n" in out
-    assert "lanes 28-31: 0x0 to 0x3\n" in out
-    _status, out, _err = run("state", fixture("gfx1030.w32.O2"), "item_xyz", "--grid", "1", "--work-group", "1")
-    assert "lane 0: 0x0\n" in out
-    assert "EXEC  0x1\n" in out
-    arguments = ("7", "-2", "0x3", "4", "0.5", "1e3", "-.25", f"bytes:{'00' * 16}", f"bytes:{'11' * 32}",
-                 f"bytes:{'22' * 16}", "0x1000", "0x2000", "64", "0x3000")  # fmt: skip
-    words = [word for value in arguments for word in ("--arg", value)]
-    found = state(run, fixture("gfx90a.w64.O2"), "arguments", "--grid", "64", "--work-group", "64", *words)
-    given = [each["bytes"] for each in found["kernarg"]["arguments"] if each["given"]]
-    assert (given[:2], given[4:7]) == (["07", "feff"], ["0038", "00007a44", "000000000000d0bf"])
-    assert given[8] == "11" * 32
 
 
 def test_arguments_by_name(run, monkeypatch):
@@ -111,15 +70,6 @@ def test_arguments_by_name(run, monkeypatch):
         assert message in err
 
 
-def test_state_of_what_has_no_kernels(run):
-    words = ("--grid", "1", "--work-group", "1")
-    assert run("state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 2
-    status, _out, err = run("state", "README.md", "k", *words)
-    assert (status, "README.md is neither an ELF file" in err) == (3, True)
-    status, _out, err = run("state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words)
-    assert (status, "a file that is not linked cannot be loaded" in err) == (2, True)
-
-
 @for_each("kind, address, name",
     ("queue", QUEUE, "amd_queue_t"), ("packet", PACKET, "hsa_kernel_dispatch_packet_t"),
     ("signal", SIGNAL, "amd_signal_t"), ("kernel-descriptor", DESCRIPTOR, "kernel descriptor"))  # fmt: skip
@@ -138,26 +88,6 @@ def test_hsa_shows_each_structure(run, kind, address, name):
     assert end == found["size"]
 
 
-def test_hsa_follows_a_packet_and_tells_what_must_not_be(run):
-    _status, out, _err = run("hsa", "packet", PACKET, "--state", EXAMPLE, "--jsonl")
-    fields = {field["name"]: field for field in json.loads(out)["fields"]}
-    assert fields["kernel_object"]["value"] == DESCRIPTOR
-    assert fields["completion_signal"]["value"] == SIGNAL
-    assert fields["header"]["bits"][0] == {
-        "name": "type", "shift": 0, "width": 8, "value": 2, "meaning": "kernel dispatch"}  # fmt: skip
-    status, out, err = run("hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
-    assert (status, err) == (1, "")
-    assert "must be aligned to 64 bytes" in out
-    assert out.startswith("AQL packet at ")  # no type begins so
-    status, out, err = run("hsa", "kernel-code", PACKET, "--state", EXAMPLE)
-    assert status == 1
-    assert "this is not an amd_kernel_code_t" in out
-    status, out, err = run("hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
-    assert status == 1
-    status, out, err = run("hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
-    assert "a kernel descriptor must be aligned to 64 bytes" in out
-
-
 def test_hsa_shows_amd_kernel_code_t(run, tmp_path):
     file = "fixtures/asm/clrx.gfx801.co"
     machine = machine_for(file, "test1")
@@ -172,18 +102,6 @@ def test_hsa_shows_amd_kernel_code_t(run, tmp_path):
     assert ("84", "2", "wavefront_sgpr_count", "15") in rows
     assert ("103", "1", "wavefront_size_log2", "6") in rows
     assert ("PRIVATE_ELEMENT_SIZE", "1", "(4", "bytes)") in rows
-
-
-@pytest.mark.parametrize("what, size, bits", [("image", 48, "stride"), ("sampler", 32, "clamp_x")])
-def test_hsa_decodes_images_and_samplers(run, what, size, bits):
-    _status, out, err = run("hsa", what, "0x7f0000011000", "--state", EXAMPLE)
-    assert err == ""
-    assert f"at 0x7f0000011000, {size} bytes" in out
-    assert f" {bits} " in out
-    _status, out, err = run("hsa", what, "0x7f0000011000", "--state", EXAMPLE, "--json")
-    fields = json.loads(out)["fields"]
-    assert sum(field["size"] for field in fields) == size
-    assert bits in [part["name"] for field in fields for part in field.get("bits", ())]
 
 
 def test_hsa_needs_a_target_with_such_queues(run, tmp_path):

@@ -188,23 +188,6 @@ def test_a_value_apart_from_its_option_is_hinted_at(launch, run, option, value):
 CORE, SNAPSHOT = "dwarfgpu/examples/blur.core", "dwarfgpu/examples/stopped.json"
 
 
-@pytest.mark.parametrize("words", ["waves", "bt", "files", "locals --wave 1", "lanes --wave 1", "kernel-args --wave 1"])
-def test_a_state_may_stand_in_place_of_the_file(run, words):
-    command, *options = words.split()
-    there = run(command, CORE, *options)
-    assert there == run(command, "--state", CORE, *options)
-    assert there[0] == 0
-
-
-def test_a_state_in_place_of_the_file_leaves_the_operands(run):
-    assert run("waves", CORE, "2") == run("waves", "--state", CORE, "2")
-    assert run("eval", CORE, "x + 1", "--wave", "2") == run("eval", "--state", CORE, "x + 1", "--wave", "2")
-    assert run("core", CORE) == run("core", "info", CORE)
-    assert run("debug", CORE, "-batch", "-ex", "info waves") == run(
-        "debug", "--state", CORE, "-batch", "-ex", "info waves"
-    )
-
-
 def test_what_is_no_state_or_no_code_is_named(run, tmp_path):
     status, _out, err = run("waves", "dwarfgpu/examples/blur.co")
     assert (status, "required: --state" in err, "a state is a core file" in err) == (2, True, True)
@@ -216,13 +199,6 @@ def test_what_is_no_state_or_no_code_is_named(run, tmp_path):
     assert (status, err.count("required: FILE\nhint: the state names no code that is here")) == (2, 1)
     err = run("debug", "-batch", "-ex", f"file {CORE}")[2]
     assert f"{CORE} is a state, not code\nhint: `core-file {CORE}` attaches it" in err
-
-
-def test_a_crash_ends_with_the_command_that_opens_it(run):
-    err = " ".join(run("fault", CORE)[2].split())
-    words = re.fullmatch(r"hint: `dwarfgpu (debug .* --wave 2 --lane \d+)` looks around: .*", err)[1].split()
-    status, out, _err = run(*words, "-batch", "-ex", "p $_exitcode", "-ex", "frame")
-    assert (status, "blur" in out) == (0, True)
 
 
 KERNELS = "kernel void first(global int *out, int n) { int at = n; out[0] = at; }\nkernel void second() {}\n"

@@ -52,9 +52,3 @@ def test_titles_have_a_colour_and_comments_of_code_have_none():
 def test_help_of_a_command_that_is_also_a_page_is_that_of_the_command():
     assert run("help", "judge").stdout.startswith("usage: dwarfgpu judge ")
     assert run("docs", "judge").stdout.startswith("# Judge")
-
-
-def test_a_page_that_is_not_there():
-    done = run("docs", "pyton")
-    assert done.returncode == 2
-    assert done.stderr == "dwarfgpu: error: no page is called 'pyton'\nhint: did you mean python?\n"

@@ -27,13 +27,6 @@ def _in_the_checkout(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize("count", [1, 6, 7, 25, 59])
-def test_a_limit_is_exact(run, count):
-    """Also where some waves of a batch are left, and in the middle of a block."""
-    answer = json.loads(run(*LAUNCH, "out=zeros(4)", "--limit", count, "--json")[1])
-    assert (answer["stop"]["kind"], answer["instructions"]) == ("limit", count)
-
-
 def test_breakpoints_that_are_never_hit_are_told(run):
     """By a run and by the debugger; with the line that has code."""
     file, words = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", ("y=ones(64)", "x=ones(64)", "a=2")
@@ -239,46 +232,6 @@ def test_a_breakpoint_and_a_snapshot_of_it(run, tmp_path):
     assert status == 0
 
 
-@for_each("more, shown",
-    (("out=0x1234",), "Stop reason: MEMORY_VIOLATION: no memory at 0x1234"),
-    (("out=0x1234", "--seed", "0", "--at-once", "8", "--permissive"), "Stop reason: MEMORY_VIOLATION: no memory"),
-    (("out=zeros(4)", "--check=bounds", "--read-only", "out"), "write to a read-only buffer"),
-    (("out=zeros(4)", "--until", "group_x"), "Temporary breakpoint 1, "),
-    (("out=zeros(4)", "--break", "group_x if $exec != 0"), "Breakpoint 1, "))  # fmt: skip
-def test_the_debugger_launches_what_a_run_names(run, more, shown):
-    """A run that has stopped says how: the same words, which bash and the debugger take."""
-    (command,) = re.findall("`(dwarfgpu debug .*?)`", run(*LAUNCH, *more)[2])
-    assert ("--seed=0 --at-once=8 --permissive" in command) == ("--seed" in more)
-    out = run(*shlex.split(command)[1:], "-batch")[1]
-    assert "[Launched group_x: 2 work-groups, " in out
-    assert shown in out
-
-
-def test_a_kernel_is_debugged_with_the_words_of_a_run(run):
-    status, out, _err = run("debug", *LAUNCH[1:], "out=zeros(4)", "--wave", "9", "-batch", "-ex", "info wave")
-    assert status == 0, out
-    for words, message in (
-        ((*LAUNCH[1:3], "out=zeros(4)"), "group_x needs --grid"),
-        ((FILE, "--grid", "4"), "the name of a kernel is missing"),
-        ((*LAUNCH[1:3], "--state", FILE), "a kernel is launched from its code, not from a state"),
-        ((*LAUNCH[1:],), "no value for out of group_x"),
-    ):
-        status, _out, err = run("debug", *words, "-batch")
-        assert (status, message in err) == (2, True), err
-
-
-def test_a_trace_of_instructions(run):
-    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--trace", "--wave", "9")
-    assert status == 0
-    texts = [line.split("  ")[2] for line in out.splitlines() if line.startswith("  0x")]
-    assert texts[0].startswith("s_") or texts[0].startswith("v_")
-    assert texts[-1] == "s_endpgm"
-    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--trace", "--jsonl")
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["instruction"] for row in rows[:-1]][-1] == "s_endpgm"
-    assert rows[-1]["kernel"] == "group_x"
-
-
 def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     answers = [
@@ -288,13 +241,6 @@ def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatc
     assert len(set(answers)) == 1
     assert len([*tmp_path.rglob("*")]) == (3 if is_available() else 0)
     assert run(*LAUNCH, "--jit", "no")[0] == 2
-
-
-def test_the_order_of_a_seed_and_few_waves_at_once(run):
-    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")
-    assert status == 0
-    assert out.startswith("group_x: all 10 waves have ended after 60 instructions\n")
-    assert run(*LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")[1] == out
 
 
 @pytest.mark.parametrize("has_state", [False, True])

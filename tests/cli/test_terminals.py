@@ -238,33 +238,3 @@ def test_a_disk_that_is_full_is_an_error(words: str) -> None:
         done = subprocess.run(program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
     message = b"dwarfgpu: error: output cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, message)
-
-
-def test_a_file_without_a_command_names_commands_for_it() -> None:
-    done = run(KERNELS)
-    assert done.returncode == 2
-    assert done.stderr == (
-        f"dwarfgpu: error: {KERNELS} is a file, and the first word must be a command\n"
-        f"hint: `dwarfgpu debug {KERNELS}` opens it in the debugger, `dwarfgpu info {KERNELS}` says what it is\n"
-    )
-
-
-@for_each("words, error, hint",
-    ("waves", "the following arguments are required: --state/-state",
-        "a state is a core file, or a snapshot that `dwarfgpu run --state` writes"),
-    ("compile k.cl -UX", "unrecognized arguments: -UX",
-        "it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- -UX`, then name FILE.co"),
-    (f"run {KERNELS} saxpy --grid 64 --block 64", "unrecognized arguments: --block 64",
-        "--work-group N is the size of a block, and --grid N counts work-items, not blocks"),
-    ("compile k.hip --offload-arch=gfx90a", "unrecognized arguments: --offload-arch=gfx90a",
-        "-target gfx90a names the processor"),
-    (f"run {KERNELS} saxpy --grid 64 --work-group 64 x=README.md", "argument 'README.md' is not a value",
-        "`@README.md` reads the file"),
-    ("history x", "there is no command 'history'",
-        "`dwarfgpu debug FILE KERNEL ... -ex 'history'` gives it to the debugger, which has it"),
-    (f"run {KERNELS} records --grid 16x12", "the grid '16x12' is not a number", "write 16,12"),
-    ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
-)  # fmt: skip
-def test_what_is_missing_is_named(words: str, error: str, hint: str) -> None:
-    done = run(*words.split())
-    assert (done.returncode, done.stderr) == (2, f"dwarfgpu: error: {error}\nhint: {hint}\n")

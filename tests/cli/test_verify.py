@@ -324,19 +324,6 @@ def test_findings_fit_the_screen_and_are_few_of_a_rule(tmp_path):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_a_state_says_what_fails_in_it():
-    done = run("verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "dwarfgpu/examples/variables.json")
-    assert done.returncode == 1
-    assert done.stdout.endswith("100 values: 82 known, 10 absent, 8 failed\n")
-    document = json.loads(
-        run(
-            "verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "dwarfgpu/examples/variables.json", "--json"
-        ).stdout
-    )
-    (finding,) = document["findings"]
-    assert (finding["function"], finding["variable"], finding["lanes"]) == ("X", "slots", 8)
-
-
 def test_names_from_a_file_do_not_steer_the_terminal(tmp_path):
     path = tmp_path / "evil.co"
     path.write_bytes(gpu(variable("\x1b[2Ja", location="DW_OP_drop"), kernel="k\x1b]0;x\x07"))

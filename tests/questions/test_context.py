@@ -44,25 +44,6 @@ def test_source_and_map_say_where_lanes_stand(run):
     assert [len(line) for line in run("context lanes").splitlines()[1:4]] == [40, 24, 31]
 
 
-def test_lanes_that_do_not_execute_stand_nowhere_without_places_of_their_own():
-    run = Run(ROOT / "dwarfgpu/examples/blur.co")
-    run("target launch blur 64 64 in=arange(50) out=zeros(50) 49", "tbreak 10 if j > 47", "continue")
-    run(f"directory {ROOT}/dwarfgpu/examples")
-    assert [line.split()[:3] for line in run("context source").splitlines() if "=>" in line] == [["0-16", "=>", "10"]]
-    assert run("context lanes").splitlines()[-2:] == ["A  17 active     blur at blur.cl:10", "a  15 inactive"]
-
-
-def test_registers_stack_and_locals_of_the_lane(run):
-    lines = run("context registers stack").splitlines()
-    assert lines[1].split()[:4] == ["pc", "0x7f0000001548", "exec", "0x55555"]
-    assert lines[-1] == "=> #0  X at src/asm/lane-pc.c:15"
-    run("lane 2")
-    lines = run("context locals").splitlines()
-    assert lines[0].startswith("-- locals in lane 2 --")
-    assert "lane = 2" in lines
-    assert "unused = <optimized out>" in lines
-
-
 def test_expressions_are_what_display_shows(run):
     assert run("context expressions") == ""
     run("display lane", "display out")
@@ -70,23 +51,6 @@ def test_expressions_are_what_display_shows(run):
     assert run("context expressions").splitlines() == expected
     run.debugger.output.width = 20
     assert all(len(line) <= 20 for line in run("context expressions").splitlines())
-
-
-def test_sections_are_chosen(run):
-    expected = ["source: src/asm/lane-pc.c:15, X", "locals in lane 0", "lanes of wave 1:1:1:1", "stack"]
-    assert titles(run("context")) == expected
-    assert titles(run("set context-sections stack lanes", "ctx")) == ["stack", "lanes of wave 1:1:1:1"]
-    assert titles(run("context sou,st")) == ["source: src/asm/lane-pc.c:15, X", "stack"]
-    assert run.fails("context nosuch").message == "there is no section 'nosuch'"
-    assert run.fails("context l").hint == "source, locals, lanes, registers, stack, expressions"
-    assert run("set context-sections", "context") == ""
-
-
-def test_it_is_shown_after_a_change_of_focus(run):
-    assert titles(run("set context on", "set context-sections stack")) == []
-    assert titles(run("lane 3")) == ["stack"]
-    assert titles(run("show context")) == []  # which changes nothing that is selected
-    assert titles(run("set context off", "lane 4")) == []
 
 
 def test_it_is_shown_by_itself_only_to_somebody_at_a_prompt(run):
@@ -97,40 +61,12 @@ def test_it_is_shown_by_itself_only_to_somebody_at_a_prompt(run):
     assert titles(run("set context off", "lane 5")) == []
 
 
-def test_then_the_frame_is_not_shown_twice(run):
-    run("set context on", "set context-sections source stack")
-    lines = run("lane 2").splitlines()
-    assert [line[:9] for line in lines[:2]] == ["[Switchin", "-- source"]
-    assert "#0  X (out=generic#0x10000" in run("frame")
-    assert "lane 3 is inactive" in run("lane 3")
-    assert "#0  X (out=generic#0x10000" in run("set context-sections stack", "lane 2")
-
-
-def test_displays_are_a_section_of_it(run):
-    run("display lane", "set context on", "set context-sections stack expressions")
-    text = run("lane 3")
-    assert titles(text) == ["stack", "expressions"]
-    assert text.count("1: lane = 3") == 1
-    assert run("set context-sections stack", "lane 4").endswith("1: lane = 4\n")
-
-
 def test_it_takes_no_more_than_the_command_before_it_has_left(run):
     run("set context on")
     run.debugger.output.height = 20
     whole = run("lane 3").splitlines()
     run.debugger.output.rows = 5
     assert len(run("lane 4").splitlines()) <= len(whole) - 5
-
-
-def test_files_without_a_machine_or_lines():
-    run = Run(LANES)
-    assert run("set context on", f"file {LANES}", "show context").count("-- ") == 0
-    lines = Run(FIXTURES / "asm/code-object-v3.gfx906.co")("context").splitlines()
-    assert lines[1] == "the program has no line table"
-    assert Run(None).fails("context").kind == "no_file"
-    run = Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")
-    run(f"directory {FIXTURES}")
-    assert "5  void X(int *out, int limit) {" in run("context source")
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -158,12 +94,6 @@ def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
     assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
     assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
     assert lines[-1] == "no state, so no frames"
-
-
-def test_locals_of_a_function_without_a_frame_are_not_set_yet():
-    run = Run(ROOT / "dwarfgpu/examples/reverse.co")
-    run("target launch reverse 64 64 in=arange(64,i4) out=zeros(64,i4)", "break *__clang_ocl_kern_imp_reverse", "run")
-    assert "i = <not set yet>\n" in run("context")
 
 
 WAITS = """kernel void waits(global int *flag, global int *out) {

@@ -12,7 +12,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.states.core_writing import write_core
 from tests.builders import cores
 from tests.builders.commands import run as run_command
-from tests.builders.gpu_cores import CRASH, filled, image_of, written
+from tests.builders.gpu_cores import filled, image_of, written
 from tests.questions.harness import KERNEL, Run
 
 CORE = "dwarfgpu/examples/crash.core"
@@ -29,23 +29,6 @@ def pair(tmp_path):
 
 
 # --- The debugger -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["core", "core-file", "target core"])
-def test_no_file_of_code_is_needed(command):
-    run = Run(None)
-    text = run(f"{command} {CORE}")
-    assert "[Attached dwarfgpu/examples/crash.core: 3 waves of amdgcn-gfx90a]" in text
-    assert (
-        "[The host has 1 thread: `info threads` lists them, `core dwarfgpu/examples/crash.core@host` is about"
-        in " ".join(text.split())
-    )
-    assert "Program terminated with signal SIGSEGV, Segmentation fault.\n[Current wave is 3, lane 24" in text
-    assert "[Stop reason: MEMORY_VIOLATION]\n#0" in text
-    assert "[Stop reason: stopped]" in run("wave 1")
-    assert "[Stop reason: MEMORY_VIOLATION]" in run("wave 3")
-    assert "lane = 24" in run("info locals")
-    assert "AMDGPU Wave 1:1:1:3" in run("info waves")
 
 
 def test_code_objects_are_looked_for_where_they_were_moved_to_and_below_the_root(tmp_path):
@@ -66,32 +49,6 @@ def test_code_objects_are_looked_for_where_they_were_moved_to_and_below_the_root
     assert "by its new path" not in run_command("core", "info", path).stdout
 
 
-def test_questions_need_no_file_of_code_and_one_may_be_open():
-    status, out, _error = shell("bt", "--state", CORE, "--wave", "3")
-    expected = (0, "[Stop reason: MEMORY_VIOLATION]\n#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n")
-    assert (status, out) == expected
-    assert shell("waves", "--state", CORE)[1] == shell("waves", KERNEL, "--state", CORE)[1]
-    assert shell("waves", "3", "--state", CORE)[1].count("AMDGPU Wave") == 1
-    status, out, _error = shell("eval", "limit + 1", "--state", CORE, "--wave", "3", "--lane", "30")
-    assert (status, out) == (0, "wave 1:1:1:3\n  limit + 1 = 25\n")
-    status, out, _error = shell("eval", "--ops", "DW_OP_lit3", "--state", CORE, "--wave", "1", "--lane", "0")
-    assert status == 0
-    status, _out, error = shell("waves")
-    assert "required" in error
-    status, _out, error = shell("waves", "--state", "dwarfgpu/examples/stopped.json")
-    assert (status, "FILE" in error) == (2, True)
-    run = Run(KERNEL)
-    assert "3 waves" in run(f"core {CORE}")
-    other = Run("fixtures/containers/tiny.gfx90a.co")
-    assert "is not among the 1 code objects" in other.fails(f"core {CORE}").message
-    assert "3 waves" in other(f"core -force {CORE}")
-    status, out, _error = shell("debug", "--state", CORE, "--wave", "3", "-nx", "-batch", "-ex", "p limit")
-    assert (status, out) == (0, "$1 = 24\n")
-    status, _out, error = shell("debug", "--state", "dwarfgpu/examples/stopped.json", "-nx", "-batch")
-    assert "no file is open" in error
-    assert CRASH.stat().st_size < 50_000
-
-
 def test_the_parts_of_host_and_gpu_are_one_state(pair):
     host, gpu = pair
     for words in (f"{host} {gpu}", f"{gpu} {host}", gpu):
@@ -106,20 +63,6 @@ def test_the_parts_of_host_and_gpu_are_one_state(pair):
     assert "lanes.json" in error
     status, _out, error = shell("eval", "--ops", "DW_OP_lit0", "--state", CORE, "--state", CORE)
     assert "give one --state" in error
-
-
-def test_threads_of_the_host_need_a_program_and_a_state():
-    run = (
-        Run("fixtures/host/threads.x86_64")
-        if Path("fixtures/host/threads.x86_64").exists()
-        else Run("fixtures/asm/host.x86_64")
-    )
-    assert "1 thread of x86_64]" in run(f"core -force {CORE}@host")
-    run = Run(KERNEL, "dwarfgpu/examples/lanes.json")
-    assert "the state has no threads of the host" in run.fails("thread LWP 1").message
-    result = run_command("locals", KERNEL, "--sysroot", "/")
-    assert result.returncode == 2
-    assert "--sysroot needs a state" in result.stderr
 
 
 def merged_core(folder, program_path=None):
@@ -230,14 +173,6 @@ def test_a_core_file_is_generated(tmp_path):
 def shell(*words):
     done = run_command(*words)
     return done.returncode, done.stdout, done.stderr
-
-
-def test_waves_have_their_stop_reasons_as_data():
-    _status, out, _error = shell("waves", "--json", "--state", CORE)
-    violation = {"reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV"}
-    assert [row.get("stop") for row in json.loads(out)["waves"]] == [violation, None]
-    _status, out, _error = shell("waves", "--json", KERNEL, "--state", "dwarfgpu/examples/lanes.json")
-    assert not any("stop" in row for row in json.loads(out)["waves"])
 
 
 SAME = [

@@ -50,20 +50,6 @@ def test_summaries_fit_a_screen_and_sums_add_up():
     assert "and 5 more: --worst 7 shows all" in asked(FAST, "--worst", "2")
 
 
-def test_variables_of_a_function_and_of_inlined_ones():
-    text = asked(FAST, "polynomial")
-    assert "  x: 66.7%, parameter int, line 77\n" in text
-    assert "    0x1c18-0x1c58  memory global               repaired: register\n" in text
-    assert "    0x1c58-0x1c78  none: after its last entry\n" in text
-    assert "    repaired by vector-register\n" in text
-    assert "polynomial > square\n" in text
-    assert max(map(len, text.splitlines())) <= 80
-    data = document(FAST, "square", "--variable", "squared")
-    expected = {("polynomial", "square"), ("divergent", "square")}
-    assert {tuple(each["calls"]) for each in data["variables_listed"]} == expected
-    assert {each["name"] for each in data["variables_listed"]} == {"squared"}
-
-
 def test_repairs_and_a_row_for_each_variable():
     data = document(FAST, "polynomial", "--repair", "off")
     assert data["kinds"] == data["kinds_repaired"]

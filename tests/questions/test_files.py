@@ -14,19 +14,6 @@ from tests.questions.test_waves import HOST, LANES, STATE, TINY, changed, thread
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
 
-@for_each("path, what",
-    ("asm/lane-pc.gfx90a.w64.co", "amdgcn gfx90a, DWARF 5"),
-    ("features/types.v4.co", "DWARF 4"),
-    ("features/stripped.v5.co", "DWARF 5"),  # in the file beside it
-    ("asm/code-object-v2.gfx803.co", "amdgcn gfx803, no debugging symbols found"),
-    ("host/frames.gcc.O2.v5.x86_64", "x86_64, DWARF 5"),
-    ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn gfx906:sramecc+:xnack-"))  # fmt: skip
-def test_opening_a_file(path, what):
-    lines = Run(None)(f"file {ROOT / 'fixtures' / path}").splitlines()
-    assert lines[0].startswith(f"Reading symbols from {ROOT / 'fixtures' / path}... (")
-    assert what in lines[0]
-
-
 def test_a_file_that_cannot_be_opened(tmp_path):
     run = Run(LANES, STATE)
     assert "nothing.co" in run.fails("file nothing.co").message
@@ -165,28 +152,6 @@ def test_loaded_files(threads):  # noqa: F811
     assert "Yes (*)" in plain[1]
     assert plain[-1] == "(*): the file has no debugging information."
     assert "0x0000000000401" in threads("info sharedlibrary")
-
-
-def test_devices():
-    run = Run(TINY, STATE_OF_TINY)
-    assert run("info agents").splitlines() == [
-        "  Id State Target Id      Architecture Lanes  Waves",
-        "* 1  A     AMDGPU Agent 1 gfx90a       wave64 2",
-    ]
-    assert run("info queues").splitlines() == [
-        "  Id Target Id        Type            Read Write Size Address",
-        "* 1  AMDGPU Queue 1:1 single producer 1    1     4096 0x7f0000011000",
-    ]
-    assert run("info dispatches").splitlines() == [
-        "  Id Target Id             Grid      Workgroup Fence Waves Kernel Function",
-        "* 1  AMDGPU Dispatch 1:1:1 [128,1,1] [64,1,1]  As|Rs 2     tiny",
-    ]
-    assert run("info packets").splitlines() == [
-        "  Packet Address        State Type            Grid      Workgroup Kernel",
-        "* 1:1:0  0x7f0000011000 taken kernel dispatch [128,1,1] [64,1,1]  tiny",
-    ]
-    for command in ("info agents", "info queues", "info packets", "info dispatches"):
-        assert "takes no arguments" in run.fails(f"{command} 1").message
 
 
 def test_packets_of_a_ring(tmp_path):

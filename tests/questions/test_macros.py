@@ -11,7 +11,7 @@ from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, UNDEF, MacroEv
 from dwarfgpu.program.frames.macros import Definitions, defined_at, expanded
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
-from tests.questions.harness import KERNEL, STATE, Run
+from tests.questions.harness import Run
 from tests.questions.test_against_gdb import asked
 
 MACROS = {
@@ -148,11 +148,6 @@ def test_a_broken_table_is_one_error(data, kind, monkeypatch):
 
 OLD = b"\xff\1vendor\0\3\0\1\1\2A 1\0\2\4A\0\4\0"
 """Of `.debug_macinfo`: what a vendor says, a file that is entered, A defined at line 2 and undefined at line 4."""
-
-
-def test_a_name_that_may_be_a_macro_is_told_what_writes_macros():
-    assert "-fdebug-macro" in Run(KERNEL, STATE).fails("print LIMIT").hint
-    assert "-fdebug-macro" not in Run(KERNEL, STATE).fails("print nosuch").hint
 
 
 @for_each("data, found",

@@ -49,61 +49,6 @@ def test_an_empty_line_goes_on(run):
         "14", "15>", *map(str, range(16, 24))]  # fmt: skip
 
 
-@for_each("what, first, last",
-    ("20", "15>", "24"),   ("3", "1", "10*"),     ("7,9", "7", "9"),     ("7,+1", "7", "8"),    ("20,", "20", "29"),
-    (",20", "11", "20"),   ("X", "1", "10*"),     ("lane-pc.c:20", "15>", "24"),
-    ("src/asm/lane-pc.c:20", "15>", "24"),        ("lane-pc.c:X", "1", "10*"),                  ("X,12", "5", "12*"),
-)  # fmt: skip
-def test_what_can_be_listed(run, what, first, last):
-    found = numbers(run(f"list {what}"))
-    assert (found[0], found[-1]) == (first, last)
-
-
-def test_an_address_and_the_size_of_a_list(run):
-    first, *rest = run("list *$pc").splitlines()
-    assert first == "0x7f0000001548 is in X (src/asm/lane-pc.c:15)."
-    assert rest[0] == "10*\t  if (lane < limit) {  // c1"
-    assert numbers(run("set listsize 3", "list 20")) == ["19", "20", "21"]
-    assert numbers(run("set listsize unlimited", "list 1,"))[-1] == "32"
-    assert run("info line 999") == 'Line number 999 is out of range for "src/asm/lane-pc.c".\n'
-
-
-@for_each("line, message",
-    ("list 100", "Line number 95 out of range; src/asm/lane-pc.c has 32 lines."),
-    ("list nosuch", 'Function "nosuch" not defined.'),        ("list nosuch.c:3", "No source file named nosuch.c."),
-    ("list lane-pc.c:nosuch", 'Function "nosuch" not defined in "lane-pc.c".'),
-    ("list 9,7", "line 7, the last one, is before line 9, the first one"),
-    ("list *0", "No line number known for 0x0."),             ("list *result", None),
-    ("list *(", None))  # fmt: skip
-def test_what_cannot_be_listed(run, line, message):
-    error = run.fails(line)
-    assert message is None or error.message == message
-    assert "\n" not in str(error)
-
-
-def test_after_a_change_of_focus_it_begins_again(run):
-    run("list 1,3")
-    assert numbers(run("frame 0", "lane 3", "list"))[-10:][0] == "4"
-    assert numbers(run("wave 1", "list 1,3", "wave 1", "list"))
-
-
-def test_without_a_machine_it_begins_at_the_kernel():
-    run = Run(LANES)
-    assert numbers(run(f"directory {FIXTURES}", "list"))[1:] == [*map(str, range(1, 11))]
-    assert Run(None).fails("list").kind == "no_file"
-
-
-def test_wave32_source_in_the_line_table_and_big_endian():
-    assert numbers(Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")(f"directory {FIXTURES}", "list X"))[1] == "1"
-    embedded = Run(FIXTURES / "features/embed-source.v5.co")
-    assert "__global__ void divergent(int *out, int limit) {" in embedded("list divergent")
-    assert "Its text is in the line table." in embedded("info source")
-    run = Run(FIXTURES / "asm/lines.powerpc64")
-    assert run("list") == "1\told.c: No such file or directory.\n"
-    assert "Compiled with DWARF 2 debugging format." in run("info source")
-    assert run("info line 1").startswith('Line 1 of "old.c" is at address 0x')
-
-
 def test_a_frame_is_shown_with_its_line_and_file(run):
     assert line_text(run.debugger, run.debugger.frame) == "15\t    } else {"
     assert run("frame").splitlines()[1] == "15\t    } else {"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.folders import ROOT
 from tests.builders.hostile import bounded
 from tests.questions.harness import Run
 from tests.questions.test_waves import CALLS, CALLS_STATE, LANES, STATE, TINY, changed, threads  # noqa: F401
@@ -42,33 +41,6 @@ def test_a_backtrace_of_all_or_some_frames(run):
     assert "frames_left_out" not in json.loads(run("bt --json"))["stacks"][0]
     assert "takes a number" in run.fails("bt x").message
     assert "takes a number" in run.fails("bt 1 2").message
-
-
-def test_local_variables_and_saved_registers_below_their_frames(run):
-    lines = run("bt -full 2").splitlines()
-    expected = ["        doubled = <optimized out> (it has neither a location nor a constant", "            value)"]
-    assert lines[1:3] == expected
-    assert run("bt full 2").splitlines() == lines
-    assert "No locals." not in lines
-    lines = run("bt -registers").splitlines()
-    assert "        v41: lanes 0-15 private_wave#0x1a00, lanes 16-31 v41" in lines
-    assert "        pc: bits 0-31 s30, bits 32-63 s31" in lines
-    assert run("wave 3", "bt -full 1").splitlines()[3].startswith("        local_array = ")
-
-
-def test_a_lane_that_is_inactive_or_divergent(run):
-    assert run("lane 20").splitlines()[1:] == [FRAMES[0], "lane 20 is inactive"]
-    assert run("bt -lane 5").splitlines() == FRAMES
-    assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 5 frames are left out"]
-    run("lane 20")
-    assert run("bt").splitlines() == [
-        "warning: lane 20 was not active when these functions were called",
-        FRAMES[0],
-        "    lane 20 is inactive",
-        *FRAMES[1:],
-    ]
-    assert run.fails("bt -lane 32").message == "Lane 32 does not exist on this thread."
-    assert run.fails("bt -lane x").message == "-lane takes a number, not 'x'"
 
 
 PAIRS = """typedef struct { float x, y; } Pair;
@@ -106,34 +78,6 @@ def test_inactive_inner_frames_are_skipped(run):
     assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 2 frames are left out", *FRAMES[3:]]
 
 
-def test_lanes_arguments_and_little_that_is_known_of_frames():
-    run = Run(LANES, STATE)
-    run("lane 4")
-    assert run("bt").splitlines() == [
-        "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:19",
-        "    lane 4 is inactive; it is in X () at src/asm/lane-pc.c:19",
-    ]
-    run = Run(LANES, STATE)
-    run("set print frame-arguments none")
-    assert run("frame").splitlines() == ["#0  X (...) at src/asm/lane-pc.c:16"]
-    run("set print frame-arguments all")
-    assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
-    run = Run(TINY, ROOT / "dwarfgpu/examples/launch.json")
-    assert run("bt").splitlines() == [
-        "#0  tiny (out=<optimized out> (launched with generic#0x7f0000022200),",
-        "    value=<optimized out> (launched with 5)) at src/hip/tiny.hip:8",
-    ]
-    lines = run("i f").splitlines()
-    assert lines[0].startswith("Stack level 0, frame at an address that is not known (tiny is")
-    assert " outermost: tiny is a kernel: no function has called it" in lines
-
-
-def test_everything_fits_a_narrow_screen():
-    run = Run(CALLS, CALLS_STATE, width=40)
-    lines = run("bt -full", "up 2", "info frame", "info waves", "info lanes").splitlines()
-    assert max(len(line) for line in lines if len(line.split()) > 1) <= 40
-
-
 def test_going_up_and_down_and_to_a_frame(run):
     assert run("up").splitlines() == FRAMES[1:3]
     assert run("up 2").splitlines() == FRAMES[5:7]
@@ -152,19 +96,6 @@ def test_going_up_and_down_and_to_a_frame(run):
     assert "needs the name" in run.fails("frame function").message
     assert "takes a number" in run.fails("frame x").message
     assert "takes a number" in run.fails("frame -1").message
-
-
-def test_a_command_in_several_frames(run):
-    run("frame 1")
-    assert run("frame apply all -q frame").splitlines() == FRAMES
-    assert run("frame apply 1 frame").splitlines() == [FRAMES[0], FRAMES[0]]
-    assert run("frame apply -1 -q frame").splitlines() == FRAMES[7:]
-    assert run("frame apply level 1-2 -q frame").splitlines() == FRAMES[1:5]
-    assert run("frame").splitlines() == FRAMES[1:3]
-    assert run("frame apply all -s up 9 x") == ""
-    assert run.fails("frame apply level 9 frame").message == "No frames match '9'."
-    assert "needs a list" in run.fails("frame apply frame").message
-    assert "needs a command" in run.fails("frame apply 2").message
 
 
 def test_all_about_a_frame_of_a_wave(run):

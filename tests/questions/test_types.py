@@ -5,48 +5,9 @@ import subprocess
 import pytest
 
 from tests.builders.parameters import for_each
-from tests.questions.harness import KERNEL, Run
+from tests.questions.harness import Run
 
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
-
-
-@for_each("line, text",
-    ("whatis left", "int"),               ("whatis left + 1.5", "double"),      ("whatis slots", "int [4]"),
-    ("whatis &slots", "int (*)[4]"),      ("whatis out", "int *"),              ("whatis int *", "int *"),
-    ("whatis unused", "int"),             ("whatis $v3", "int [64]"),           ("whatis $v3[1]", "int"),
-    ("whatis $pc", "void (*)()"),         ("whatis $nobody", "void"),
-    ("whatis local#0", "void *"),
-    ("ptype slots", "int [4]"),
-    ("ptype unsigned", "unsigned int"),
-    ("ptype/o left", "int"))  # fmt: skip
-def test_types_of_expressions_and_names(run, line, text):
-    assert run(line) == f"type = {text}\n"
-
-
-def test_nothing_is_assigned_and_the_last_value_has_a_type(run):
-    run("whatis left = 5", "ptype $x = 3")
-    assert run("print left", "print $x") == "$1 = 0\n$2 = void\n"
-    run("print slots")
-    assert run("whatis", "ptype") == "type = int [4]\ntype = int [4]\n"
-
-
-def test_types_and_offsets_without_a_machine():
-    run = Run(KERNEL)
-    assert run("whatis left", "whatis X::slots", "ptype out") == ("type = int\ntype = int [4]\ntype = int *\n")
-    assert "no variable `zork`" in str(run.fails("whatis zork"))
-    run = Run(CLASSES)
-    assert "/*     12      |       1 */    zoo::Size size;" in run("ptype/o zoo::Animal")
-    text = run("ptype/o zoo::Bottom")
-    assert text.startswith("/* offset      |    size */  type = struct zoo::Bottom : public zoo::Left")
-    assert "/* XXX 16-byte padding   */\n\n" in text
-    union = run("ptype/o Value").splitlines()
-    assert union[1:4] == [
-        "/*                     4 */    int number;",
-        "/*                     4 */    float fraction;",
-        "/*                     8 */    char *text;",
-    ]
-    assert run("whatis zoo::Buffer<short, 4>") == "type = zoo::Buffer<short, 4>\n"
-    assert "T items[4];" in run("ptype/o zoo::Buffer<short, 4>")
 
 
 @pytest.mark.slow
