@@ -13,7 +13,7 @@ from dwarfgpu import dialects
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 from tests.builders.parameters import for_each
-from tests.tools.cases.generators import SETTINGS, TYPES, context, random_case
+from tests.tools.cases.generators import SETTINGS, context, random_case
 
 CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}
 WIDE = {"encoding": "unsigned", "byte_size": 2000}
@@ -136,22 +136,6 @@ def test_any_text(text):
     "DW_OP_lit1; " * 20_000, "x" * 100_000, "a:" * 5000, "(" * 5000, ids=range(9))  # fmt: skip
 def test_long_text(text):
     check({"ops": text})
-
-
-REGISTER = {"registers": {"5": {"bytes": "ff" * 2000}}, "base_types": {**TYPES, "99": WIDE}}
-
-
-@for_each("text",
-    "DW_OP_regval_type 5 99",
-    "DW_OP_regval_type 5 99; DW_OP_deref",
-    "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_offset",
-    "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_form_aspace_address",
-    "DW_OP_addr 0; DW_OP_dup; DW_OP_regval_type 5 99; DW_OP_dup; DW_OP_LLVM_overlay",
-    "DW_OP_regval_type 5 99; DW_OP_form_tls_address",
-    "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref")  # fmt: skip
-@pytest.mark.parametrize("keys", [{}, {"want": "location"}, {"want": "value"}, {"rules": "dwarf5"}, {"lanes": [0, 1]}])
-def test_wide_numbers(text, keys):
-    check({"ops": text, "rules": "amd", "dialect": "llvm-user", "context": {**REGISTER, "tls": {}}, **keys})
 
 
 @for_each("text",
