@@ -208,8 +208,3 @@ def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise NotACase("", f"the key {key[:80]!r} is given twice in one object")
         values[key] = value
     return values
-
-
-def unsigned_or_none(node: Node | None, bits: int) -> int | None:
-    """Return the number of a field that may be left out, or null."""
-    return None if node is None or node.value is None else node.unsigned(bits)

@@ -19,7 +19,7 @@ from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.frame_rows import known_target
-from dwarfgpu.strict_json import Node, NotACase, parse_integer, unsigned_or_none
+from dwarfgpu.strict_json import Node, NotACase, parse_integer
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def run_frame_case(obj: object, line: int) -> dict[str, Any]:
     With ``fde`` only the entry with this index is asked, counted from 0 among frame description entries.
     """
     return _run(obj, line, FRAME_OPTIONAL, _frame_question)
+
+
+def _unsigned_or_none(node: Node | None, bits: int) -> int | None:
+    """Return the number of a field that may be left out, or null."""
+    return None if node is None or node.value is None else node.unsigned(bits)
 
 
 def _run(
@@ -71,7 +76,7 @@ def _frame_question(fields: dict[str, Node]) -> Callable[[], dict[str, Any]]:
         bases=Bases(address),
     )
     target = fields.get("target")
-    pc, fde = (unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
+    pc, fde = (_unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
     tables = Tables(None if target is None else _target(target))
     return lambda: {"rows": [_row(row) for row in _rows(section, tables, pc, fde)]}
 
@@ -162,9 +167,9 @@ def _list_question(fields: dict[str, Node]) -> Callable[[], dict[str, Any]]:
         raise fields["version"].fail("2 to 6 are the versions that are read")
     address_size, order = _layout(fields)
     bits = 8 * address_size
-    base = unsigned_or_none(fields.get("unit_base"), bits)
+    base = _unsigned_or_none(fields.get("unit_base"), bits)
     context = ListContext(address_size, order, base, _address_at(fields.get("debug_addr"), bits))
-    pc = unsigned_or_none(fields.get("pc"), 64)
+    pc = _unsigned_or_none(fields.get("pc"), 64)
 
     def answer() -> dict[str, Any]:
         location_list = read_list(section, offset, section=f".{kind}", context=context)

@@ -17,13 +17,14 @@ from dwarfgpu import bits as b
 from dwarfgpu import budget, dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
-from dwarfgpu.expr import locations
+from dwarfgpu.expr import locations, table
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.convert import object_location
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, bound, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -333,7 +334,6 @@ class Activation(LoneFrame):
         return self.register(rule.register, lanes)
 
     def _expression(self, _number: int, rule: rules.ExpressionRule, lanes: LaneSet) -> Location:
-        from dwarfgpu.expr.pieces import flattened
 
         location = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
         return flattened(location)
@@ -516,8 +516,6 @@ def no_information(pc: int) -> NoInformation:
 
 def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
     """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
-    from dwarfgpu.expr import table
-
     operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
     instructions = [
         Instruction(table.row(name), name, values, offset, offset + 1)

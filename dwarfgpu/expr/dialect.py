@@ -51,7 +51,8 @@ class Dialect:
         for encoding in encodings:
             known = self.by_path.get(encoding.path)
             if known is not None and known.name != encoding.name:
-                raise _conflict(name, encoding, known)
+                message = f"dialect {name}: {format_path(encoding.path)} is both {known.name} and {encoding.name}"
+                raise DialectConflict(message)
             self.by_path[encoding.path] = encoding
         self.by_name: dict[str, Encoding] = {}
         for encoding in self.by_path.values():  # the assembler uses the first one of an operation
@@ -78,24 +79,6 @@ class Dialect:
         return f"Dialect({self.name})"
 
 
-def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dialect:
-    """Return a dialect that knows all operations of the given ones.
-
-    A path that means two things is refused, unless ``override`` names it: then the later dialect wins.
-    """
-    merged: dict[Path, Encoding] = {}
-    allowed = frozenset(override)
-    for dialect in dialects:
-        for path, encoding in dialect.by_path.items():
-            known = merged.get(path)
-            if known is not None and known.name != encoding.name and path not in allowed:
-                raise _conflict(name, encoding, known)
-            merged[path] = encoding
-    prefixes = {path[:1] for path in merged if len(path) > 1}
-    kept = [encoding for path, encoding in merged.items() if not (path in prefixes and path in allowed)]
-    return Dialect(name, kept, "; ".join(dialect.source for dialect in dialects))
-
-
 def encodings_in(text: str) -> list[Encoding]:
     """Return the encodings in a table: paths in hexadecimal, such as ``06`` or ``e9.02``, each with a name."""
     words = text.split()
@@ -106,10 +89,3 @@ def encodings_in(text: str) -> list[Encoding]:
 def format_path(path: Path) -> str:
     """Return a path as text for messages."""
     return " ".join(f"{number:#04x}" for number in path)
-
-
-def _conflict(name: str, encoding: Encoding, known: Encoding) -> DialectConflict:
-    return DialectConflict(
-        f"dialect {name}: {format_path(encoding.path)} is both {known.name} and {encoding.name}",
-        hint="name the path in `override` to let the later one win",
-    )

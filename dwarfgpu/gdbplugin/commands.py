@@ -13,7 +13,7 @@ import gdb
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.table import COMMANDS
-from dwarfgpu.render.layout import WIDTH, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, wrapped
 
 if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
@@ -247,7 +247,6 @@ def save(debugger: Debugger, text: str) -> None:
 
 def _save_waves(machine: Attached, path: str) -> str:
     from dwarfgpu.machines import snapshot
-    from dwarfgpu.render.layout import counted
     from dwarfgpu.states.gdb_capture import captured
 
     waves = captured(machine)
@@ -256,7 +255,6 @@ def _save_waves(machine: Attached, path: str) -> str:
 
 
 def _save_threads(machine: Attached, path: str) -> str:
-    from dwarfgpu.render.layout import counted
 
     if path.endswith((".json", ".dgs")):
         raise UsageError(

@@ -11,7 +11,7 @@ from dwarfgpu.objfile.elf.header import MAGIC
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.regular_files import open_input, read_input, unreadable
-from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
+from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped, is_about_host, without_part
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.machine import LoadedCodeObject as SnapshotCode
@@ -119,7 +119,6 @@ def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None
     if kind != HOST:
         return kind is not None
     from dwarfgpu.states.host_cores import program_of_core
-    from dwarfgpu.states.stopped import is_about_host, without_part
 
     return is_about_host(states) or (len(states) == 1 and program_of_core(without_part(states[0]), moved) is not None)
 

@@ -4,7 +4,7 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DialectConflict, UsageError
 from dwarfgpu.expr import asm, table
-from dwarfgpu.expr.dialect import Dialect, Encoding, compose
+from dwarfgpu.expr.dialect import Dialect, Encoding
 from dwarfgpu.expr.instruction import decode
 from tests.builders.errors import raised
 
@@ -27,28 +27,10 @@ def test_unknown_names_and_bytes_are_named_with_the_dialects_that_there_are() ->
     assert "llvm-legacy (DW_OP_LLVM_offset)" in (expression.fault.hint or "")
 
 
-def test_dialects_compose_where_they_agree() -> None:
-    """0xE9 is a prefix in one dialect and an operation in two others."""
-    for one, other in (("llvm-user", "llvm-legacy"), ("llvm-user", "amdgpu-2020"), ("llvm-legacy", "amdgpu-2020")):
-        assert "0xe" in str(raised(DialectConflict, compose, "mixed", dialects.get(one), dialects.get(other)))
-    both = compose("both", dialects.get("dwarf5"), dialects.get("gnu"))
-    assert both.by_path.keys() == dialects.get("gnu").by_path.keys()
-
-
-def test_conflicts_are_refused_or_named_and_settled() -> None:
+def test_conflicts_are_refused() -> None:
     raised(DialectConflict, Dialect, "bad", [Encoding((0x96,), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
     with pytest.raises(DialectConflict, match="prefix"):
         Dialect("bad", [Encoding((0x96, 1), "DW_OP_dup")], "nowhere", extends=dialects.get("dwarf5"))
-    # As ROCgdb reads them: both layouts, with 0xE9 as the prefix.
-    both = compose("rocgdb", dialects.get("llvm-legacy"), dialects.get("llvm-user"), override=[(0xE9,)])
-    for data, names in (
-        ("e903", ["DW_OP_LLVM_push_lane"]),
-        ("e2", ["DW_OP_LLVM_push_lane"]),
-        ("e7e908", ["DW_OP_LLVM_undefined"] * 2),
-    ):
-        expression = decode(bytes.fromhex(data), both, Format())
-        assert expression.fault is None
-        assert [one.name for one in expression.instructions] == names
 
 
 UNNUMBERED = (

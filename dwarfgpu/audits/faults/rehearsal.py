@@ -20,6 +20,7 @@ from attrs import evolve
 from dwarfgpu.audits.faults.lane_addresses import lane_addresses
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.device_memory import MemorySegment
+from dwarfgpu.execution.faults import BROKEN
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.repetition import is_same_state
 from dwarfgpu.immutable import frozen
@@ -80,8 +81,6 @@ class _UnknownNeeded(Exception):
 
 def spin_of(machine: Machine, wave: int) -> Spin | None:
     """Return the loop that a wave cannot leave, whatever SCC is, which no state has; None if that is not certain."""
-    from dwarfgpu.execution.faults import BROKEN
-
     if getattr(machine, "weak_memory", None) is not None:  # registers may still be about to be loaded
         return None
     try:

@@ -37,6 +37,7 @@ from dwarfgpu.audits.judge.undefined_values import CHECKS, UndefinedValues, beha
 from dwarfgpu.audits.judge.unwinding import UnwindingJudge
 from dwarfgpu.audits.judge.variable_values import ValueJudge
 from dwarfgpu.audits.verify.reports import FileReport
+from dwarfgpu.compilers import code_of, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.access_shapes import depends_on_order
 from dwarfgpu.execution.control.check_report import check_report
@@ -504,7 +505,6 @@ def other_build(
 ) -> OtherBuild:
     """Open the other build, ready to run the kernel with the same arguments; a source is compiled with -O0 for it."""
     from dwarfgpu.audits.judge.host_builds import HostBuild
-    from dwarfgpu.compilers import code_of, is_source
     from dwarfgpu.execution.control.running import launched_with
     from dwarfgpu.states.program import open_program
 

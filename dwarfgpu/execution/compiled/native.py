@@ -83,11 +83,6 @@ class NativeFunction:
         self._left = _COMPILING * text.count("\n")
         self._compile(text, name, cache, 0)
 
-    @property
-    def is_final(self) -> bool:
-        """Whether the code has been optimized, or could not be."""
-        return self._source is None
-
     def call(self, argument: int) -> int:
         """Call the function."""
         if self._source is None:

@@ -22,6 +22,7 @@ from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.block_writer import LONGEST
+from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.control.checkpoints import keep_launch
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
@@ -39,12 +40,13 @@ from dwarfgpu.program.frames.evaluator import SourceExpression, variables_in
 from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.program.frames.variable import Variable, all_variables
+from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.regular_files import OnlyWrites, whole_output
 from dwarfgpu.states.program import Attached, Program
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
+    from dwarfgpu.execution.breakpoints import Arrival
     from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
@@ -504,8 +506,6 @@ class Running(ShownInNotebooks):
         ``limit`` is a number of instructions, each counted for each wave. Blocks would pass it, so the last
         instructions are executed one by one, and the very last perhaps in some of the waves.
         """
-        from dwarfgpu.execution.breakpoints import Breakpoint
-
         self._name_findings()
         if self.keeps_launch:
             keep_launch(self.machine)
@@ -646,8 +646,6 @@ def _is_behind(frame: Frame | None, asked: Linespec) -> bool:
 
 def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], object]) -> None:
     """Refuse a condition that is an assignment, calls a function, or has names that nobody knows in a frame."""
-    from dwarfgpu.program.language.tokens import is_assignment
-
     if is_assignment(text):
         raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
     expression = frame.expression(text)

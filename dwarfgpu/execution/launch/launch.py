@@ -19,6 +19,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.checks.findings import CheckSettings, check_names
 from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
+from dwarfgpu.execution.launch.argument_values import array_at
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses, PlannedDispatch
 from dwarfgpu.execution.launch.padding import padding_of
 from dwarfgpu.execution.launch.planning import plan
@@ -77,7 +78,6 @@ class Launched:
     @property
     def buffers(self) -> Mapping[str | int, Array]:
         """The memory of the arguments that are arrays, by their names or positions: what the machine has now."""
-        from dwarfgpu.execution.launch.argument_values import array_at
         from dwarfgpu.execution.launch.buffer_arrays import buffer_array
 
         assert self.machine is not None  # noqa: S101 (`launch` made this)

@@ -29,6 +29,7 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.table import find as find_operation
+from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.machines.protocol import Backend, not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name
@@ -39,6 +40,7 @@ from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
 from dwarfgpu.program.code.unwinding import unwinding_of
 from dwarfgpu.program.frames import reasons
+from dwarfgpu.program.frames.answers import table_of
 from dwarfgpu.program.frames.execution import HINT, NO_STATE, Execution
 from dwarfgpu.program.frames.lane_state import LanePc, Simt
 from dwarfgpu.program.frames.selectors import no_lanes
@@ -47,7 +49,6 @@ from dwarfgpu.program.values.storage import ObjectSurroundings
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Trace
-    from dwarfgpu.expr.values import Value
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.encoding_context import EncodingContext
@@ -752,8 +753,6 @@ class Frame(Handle):
 
         The address is that of DW_AT_call_target (DWARF 5, 3.4.1), evaluated in the calling frame.
         """
-        from dwarfgpu.expr.values import Value
-
         ranges = [] if self.function is None else self.function.ranges()
         if target is None or self.code is None or not ranges:
             return False
@@ -881,8 +880,6 @@ class Frame(Handle):
 
     def to_pandas(self) -> Any:
         """Return a table of pandas with a row for each lane, and a column for each variable."""
-        from dwarfgpu.program.frames.answers import table_of
-
         return table_of({variable.name: variable.values() for variable in self})
 
     def __contains__(self, name: str) -> bool:
