@@ -201,7 +201,9 @@ class Caches:
 
     def store(self, unit: Words, word: Words, value: Words, bits: Words, reach: int) -> None:
         """Write some bits of words, in their order: of those that write the same bits the last one wins."""
-        for chosen in _rounds(word, _last_of_each(word, bits)):
+        key = word.astype(np.int64) << 32 | bits.astype(np.int64)
+        _key, last = np.unique(key[::-1], return_index=True)
+        for chosen in _rounds(word, np.sort(len(word) - 1 - last)):
             self.fetch_before(word[chosen])
             self._store(0, unit[chosen], word[chosen], value[chosen], bits[chosen], reach)
 
@@ -322,13 +324,6 @@ class Caches:
     def restore(self, saved: list[CacheLevel]) -> None:
         """Bring all caches back to what they had."""
         self.levels = deepcopy(saved)
-
-
-def _last_of_each(word: Words, bits: Words) -> Words:
-    """Return the indices of writes, in their order, without those that a later one of the same bits makes void."""
-    key = word.astype(np.int64) << 32 | bits.astype(np.int64)
-    _key, last = np.unique(key[::-1], return_index=True)
-    return np.sort(len(word) - 1 - last)
 
 
 def _rounds(word: Words, left: Words) -> Iterator[Words]:

@@ -314,7 +314,11 @@ def flat(documents: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
             continue
         for document in group:
             if isinstance(document.get("variables"), list):
-                yield from _of_variables(document)
+                place = _place(document)
+                for variable in document["variables"]:
+                    yield from _of_lanes({**place, "variable": variable.get("name")}, variable)
+                if not document["variables"]:
+                    yield {**place, "state": "empty", **({"answer": _json(document)} if "error" in document else {})}
             elif isinstance(document.get("frames"), list):
                 yield from _of_frames(document)
             elif "expression" in document:
@@ -401,15 +405,6 @@ def _of_lanes(row: Row, document: Mapping[str, Any]) -> Iterator[Row]:
         yield {**row, **_value(document), **({} if "value" in document else {"answer": _json(document)})}
         return
     yield from _runs(row, lanes.items())
-
-
-def _of_variables(document: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the rows of the variables of a frame; the row of a frame without any says so."""
-    place = _place(document)
-    for variable in document["variables"]:
-        yield from _of_lanes({**place, "variable": variable.get("name")}, variable)
-    if not document["variables"]:
-        yield {**place, "state": "empty", **({"answer": _json(document)} if "error" in document else {})}
 
 
 def _of_frames(document: Mapping[str, Any]) -> Iterator[Row]:

@@ -148,7 +148,10 @@ def _answer_batch(batch: Batch) -> str:
                     return ENDED
                 looked = time.monotonic()
             if deaths[index] >= DEATHS:
-                writer.outcomes.append(_set_aside(writer, item, deaths[index]))
+                message = f"{deaths[index]} workers ended while they worked on it"
+                row = {"state": "error", "error_class": "defect", "error_kind": "worker_ended", "message": message}
+                writer.add(item.name, row)
+                writer.outcomes.append(InputOutcome(item.name, SET_ASIDE, 1, item.size, message))
                 continue
             with journal.noted(index), fetched(item) as here:
                 writer.outcomes.append(_answer(writer, batch.question, item, here))
@@ -170,13 +173,6 @@ def _answer(writer: PartWriter, question: Question, item: Input, here: Input) ->
         writer.add(item.name, row)
         count += 1
     return InputOutcome(item.name, status, count, item.size, error)
-
-
-def _set_aside(writer: PartWriter, item: Input, deaths: int) -> InputOutcome:
-    message = f"{deaths} workers ended while they worked on it"
-    row = {"state": "error", "error_class": "defect", "error_kind": "worker_ended", "message": message}
-    writer.add(item.name, row)
-    return InputOutcome(item.name, SET_ASIDE, 1, item.size, message)
 
 
 # --- The scheduler ----------------------------------------------------------------------------------------------------

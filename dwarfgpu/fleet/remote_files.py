@@ -65,15 +65,10 @@ def expanded(url: str) -> Iterator[tuple[str, int]]:
             known = dict(system.find(path, detail=True))
     if not known:
         raise UsageError(f"{url}: there are no files", kind="no_file")
-    for name in sorted(_snapshots(known)):
+    folders = {name.rpartition("/")[0] for name in known if name.endswith(f"/{MANIFEST}")}
+    for name in sorted({name for name in known if name.rpartition("/")[0] not in folders} | folders):
         about = known.get(name) or {}
         yield (url if name == path else system.unstrip_protocol(name)), int(about.get("size") or 0)
-
-
-def _snapshots(names: dict[str, Any]) -> set[str]:
-    """Return names, in which the files of a snapshot that is a folder are that folder."""
-    folders = {name.rpartition("/")[0] for name in names if name.endswith(f"/{MANIFEST}")}
-    return {name for name in names if name.rpartition("/")[0] not in folders} | folders
 
 
 def _info(system: Any, path: str) -> dict[str, Any]:

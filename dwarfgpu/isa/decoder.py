@@ -670,7 +670,11 @@ def _role_of(name: str, encoding: str, field: str, position: int) -> OperandRole
     both.
     """
     if field in {"vdata", "sdata"} and encoding != "FLAT":
-        return _data_role(name)
+        if "atomic" in name:
+            return OperandRole.DST_SRC
+        if "store" in name or "prefetch" in name or "probe" in name:
+            return OperandRole.SRC
+        return OperandRole.DST_SRC if HALF_LOADS.search(name) else OperandRole.DST
     if field in {"vcc", "exec"}:
         is_written = (position == 0 and encoding == "VOPC") or (position == 1 and encoding == "VOP2")
         return OperandRole.DST if is_written else OperandRole.SRC
@@ -683,12 +687,3 @@ def _role_of(name: str, encoding: str, field: str, position: int) -> OperandRole
     if (ACCUMULATING.match(name) and encoding != "VINTERP") or HALF_LOADS.search(name):
         return OperandRole.DST_SRC
     return OperandRole.DST
-
-
-def _data_role(name: str) -> OperandRole:
-    """Return the role of what a memory instruction loads or stores; atomic ones may return the old value."""
-    if "atomic" in name:
-        return OperandRole.DST_SRC
-    if "store" in name or "prefetch" in name or "probe" in name:
-        return OperandRole.SRC
-    return OperandRole.DST_SRC if HALF_LOADS.search(name) else OperandRole.DST

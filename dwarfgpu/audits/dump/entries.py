@@ -384,16 +384,6 @@ _NO_LIST = "DW_AT_GNU_locviews"
 """An offset in a section of location lists at which there is no list, but the views of one (GNU)."""
 
 
-def _applying(entries: tuple[DumpedListEntry, ...], pc: int) -> tuple[DumpedListEntry, ...]:
-    """Return the entries that apply at a program location: bounded ones around it, else default ones (A.2.5.5)."""
-    bounded = tuple(
-        entry
-        for entry in entries
-        if entry.start is not None and entry.end is not None and entry.start <= pc < entry.end
-    )
-    return bounded or tuple(entry for entry in entries if entry.is_default)
-
-
 class UnitValues:
     """The values of the attributes of one unit. With ``pc``, location lists are those at that address."""
 
@@ -490,17 +480,18 @@ class UnitValues:
             if pc is not None:
                 if listed.error is not None:
                     raise listed.error
-                entries = _applying(entries, pc)
+                bounded = tuple(
+                    entry
+                    for entry in entries
+                    if entry.start is not None and entry.end is not None and entry.start <= pc < entry.end
+                )
+                entries = bounded or tuple(entry for entry in entries if entry.is_default)  # A.2.5.5
             lists = Lists(section, offset, entries, pc)
-            self._keep_long(lists, len(listed.entries), attribute)
+            if len(listed.entries) > LONG_LIST:
+                if lists.pc is None or len(lists.entries) > LONG_LIST:
+                    lists = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
+                self._long[lists.section, lists.offset] = lists
         return attribute.value, None, lists
-
-    def _keep_long(self, lists: Lists, count: int, attribute: Attribute) -> None:
-        """Keep what later attributes with the same list show if it is long: what applies, or where the list is."""
-        if count > LONG_LIST:
-            if lists.pc is None or len(lists.entries) > LONG_LIST:
-                lists = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
-            self._long[lists.section, lists.offset] = lists
 
     def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         """Show blocks, offsets in other sections, and attributes of no known class."""

@@ -149,7 +149,9 @@ def _messages(text: str) -> Iterator[_Message]:
     ]
     rows.sort(key=lambda row: row[1])
     lines = {line: starts for line, _at, source, _kind, starts, _match in reversed(rows) if source == AMDGPU}
-    if _is_newest_first([starts for _line, starts in sorted(lines.items())]):
+    # lines that start page faults come last where `journalctl -r` has written them
+    pairs = [*pairwise([starts for _line, starts in sorted(lines.items())])]
+    if pairs.count((False, True)) > pairs.count((True, False)):
         rows.sort(key=lambda row: (-row[0], row[1]))
     named = ((bisect_left(ends, match.start()) + 1, match[1]) for match in _DEVICE.finditer(text))
     devices = dict(reversed([*named]))
@@ -168,12 +170,6 @@ def _messages(text: str) -> Iterator[_Message]:
         if message is not None:
             message.fields.update(fields)
     yield from parts.values()
-
-
-def _is_newest_first(starts: list[bool]) -> bool:
-    """Return whether the lines that start page faults come last, as `journalctl -r` writes them."""
-    pairs = [*pairwise(starts)]
-    return pairs.count((False, True)) > pairs.count((True, False))
 
 
 # --- What fields mean ---------------------------------------------------------------------------------------------

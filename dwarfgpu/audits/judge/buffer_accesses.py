@@ -83,14 +83,11 @@ class BufferAccesses:
                         if first <= start < end:
                             place = start - first, start - first + max(size, extent)
                             access = BufferAccess(action, name, *place, pc, self.running.machine.ids[wave], lane)
-                            self._keep(item, access)
-
-    def _keep(self, item: WorkItem, access: BufferAccess) -> None:
-        kept = self.by_item.setdefault(item, [])
-        if len(kept) < MOST_ACCESSES:
-            kept.append(access)
-        else:
-            self.is_cut = True
+                            kept = self.by_item.setdefault(item, [])
+                            if len(kept) < MOST_ACCESSES:
+                                kept.append(access)
+                            else:
+                                self.is_cut = True
 
     def _lanes_of(self, wave: int) -> Iterator[tuple[int, WorkItem]]:
         """Yield the lanes of a wave that are recorded: at first some of each wave, until there are enough."""

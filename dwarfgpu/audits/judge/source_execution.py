@@ -293,7 +293,9 @@ class SourceExecution:
         loops.append(set())
         try:
             if isinstance(statement, SwitchStatement):
-                self._execute_switch(statement)
+                self._execute_all([statement.parts[place:] for place in self._entries(statement)], ending="break")
+                if "break" in self._calls[-1].loops[-1]:
+                    self._blur(statement.whole)
             else:
                 self._execute_loop(statement)
         finally:
@@ -309,11 +311,6 @@ class SourceExecution:
             self._execute_all([(branch.yes,), (branch.no,)])
         else:
             self._execute(StatementBlock((branch.yes if is_true else branch.no,)))
-
-    def _execute_switch(self, switch: SwitchStatement) -> None:
-        self._execute_all([switch.parts[place:] for place in self._entries(switch)], ending="break")
-        if "break" in self._calls[-1].loops[-1]:
-            self._blur(switch.whole)
 
     def _entries(self, switch: SwitchStatement) -> Iterable[int]:
         """Return the parts at which a statement may begin: one, if the number and the labels are known."""

@@ -169,7 +169,12 @@ class SourceValues:
         frame = variable.frame
         is_own = arrival.call is None and _is_own(frame)
         known = self._value_of(frame, variable, is_own=is_own)
-        self._note_kernel(frame, is_own=is_own)
+        scope = frame.scope
+        if is_own and scope is not None and (self._kernel is None or _is_body(scope)):
+            kernel = [*scope.die.origins()][-1]
+            if kernel != self._kernel:
+                self._kernel = kernel
+                self._executions.clear()
         location = variable.definition.find_number(dw.DW_AT_location)
         is_parameter = isinstance(known, KnownValue) and not known.expression
         if not is_parameter and (location is None or location.value_class != "loclist"):
@@ -292,15 +297,6 @@ class SourceValues:
         return None if result is None else _pattern(result.by_lane[0].value)
 
     # --- The source, executed -------------------------------------------------------------------------------------
-
-    def _note_kernel(self, frame: Frame, *, is_own: bool) -> None:
-        """Take notice of the function that has the code of the kernel."""
-        scope = frame.scope
-        if is_own and scope is not None and (self._kernel is None or _is_body(scope)):
-            kernel = [*scope.die.origins()][-1]
-            if kernel != self._kernel:
-                self._kernel = kernel
-                self._executions.clear()
 
     def _executed(self, wave: int, lane: int) -> SourceExecution | None:
         """Return what the source does for the work-item of a lane; None if that is not known."""

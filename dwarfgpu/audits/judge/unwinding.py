@@ -139,7 +139,10 @@ class UnwindingJudge:
             return True
         key = information.start, arrival.wave(row)
         expected = call.cfas.get(key)
-        pointer = self._stack_pointer(call, key[1])
+        number = self.target.stack_pointer
+        register = None if number is None else self.target.register(number)
+        data = None if register is None else contents(call.start, register, call.rows[key[1]])
+        pointer = None if data is None else int.from_bytes(data, "little") * self.target.stack_scale
         if expected is None and pointer is not None and found[0] == PRIVATE_WAVE:  # where CFAs are
             expected = found[0], pointer
         if expected is None or expected == found:
@@ -147,13 +150,6 @@ class UnwindingJudge:
             return True
         message = f"the CFA is {self._address(found)} and not {self._address(expected)}: {text}"
         return self._see("cfa", "CFA", arrival, row, message, said=said)
-
-    def _stack_pointer(self, call: RecordedCall, wave: int) -> int | None:
-        """Return the address of the stack at entry, in the space of CFAs; None where no register has it."""
-        number = self.target.stack_pointer
-        register = None if number is None else self.target.register(number)
-        data = None if register is None else contents(call.start, register, call.rows[wave])
-        return None if data is None else int.from_bytes(data, "little") * self.target.stack_scale
 
     def _address(self, place: tuple[int, int]) -> str:
         space = self.target.space(place[0])

@@ -98,11 +98,6 @@ class FoundPlace:
     registers: frozenset[str] | None = None
     """All registers that its value comes from, none for a constant; None if it is elsewhere, too."""
 
-    @property
-    def is_numbered(self) -> bool:
-        """Whether the variable is in numbered registers alone."""
-        return bool(self.homes) and all(_is_numbered(home.register) for home in self.homes)
-
 
 NO_PLACE = FoundPlace()
 
@@ -378,7 +373,7 @@ class ValueJudge:
                 homes += known.homes
                 sources += known.sources
                 located.add(here.die)
-                if known.is_numbered:
+                if known.homes and all(_is_numbered(home.register) for home in known.homes):
                     registers[here.die] = {home.register for home in known.homes}
                 if known.registers is not None:
                     computed[here.die] = known.registers

@@ -133,8 +133,10 @@ class OutstandingFlow:
         action = step.action
         for counter, most in action.waits:
             self.wait(state, counter, most)
-        if step.is_call:
-            self._call(state, index)
+        if step.is_call:  # all is complete but stores, of which nothing is known
+            state.pending = {name: {index: 0} for name in self.names.all if name not in self.names.returned}
+            state.flying.clear()
+            state.written_back = state.invalidated = frozenset()
         if action.invalidate:
             self.invalidate(state, action.invalidate)
         if not action.counters:
@@ -165,12 +167,11 @@ class OutstandingFlow:
         if not rows:
             return
         for index in list(rows):
-            if rows[index] >= most and (most == 0 or self._is_ordered(index)):
+            if rows[index] >= most and (
+                most == 0 or (index != BEFORE and self.function.steps[index].action.is_ordered)
+            ):
                 del rows[index]
                 self._land(state, index)
-
-    def _is_ordered(self, index: int) -> bool:
-        return index != BEFORE and self.function.steps[index].action.is_ordered
 
     def _land(self, state: OutstandingState, index: int) -> None:
         """Let go of the registers of an access that is complete."""
@@ -188,9 +189,3 @@ class OutstandingFlow:
         state.invalidated |= {text}
         for obligation, missing in list(state.owed.items()):
             state.owed[obligation] = tuple(part for part in missing if not covers(text, part))
-
-    def _call(self, state: OutstandingState, index: int) -> None:
-        """Change a state to that after a call: all is complete but stores, of which nothing is known."""
-        state.pending = {name: {index: 0} for name in self.names.all if name not in self.names.returned}
-        state.flying.clear()
-        state.written_back = state.invalidated = frozenset()

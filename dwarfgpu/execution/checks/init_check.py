@@ -564,7 +564,8 @@ class InitCheck(KeptState):
             if origin.space is not None:
                 sides.insert(0, self.side(READ, origin.pc, reader, read, lane))
             elif origin.register is not None:
-                register = cell_text(origin.register)
+                file, index = origin.register
+                register = "scc" if file == "scc" else "vcc" if origin.register == ("s", VCC) else f"{file}{index}"
                 if origin.register in self._partly:
                     sides.insert(0, self.side(LEFT_OUT, self._partly[origin.register], wave, lanes))
             if address is not None and origin.space == "local":
@@ -613,7 +614,9 @@ class UndefinedStep:
         name = instruction.name
         self.is_by_lane = not instruction.variant.startswith("dpp") and not _OTHER_LANES.match(name)
         self.is_by_lane &= matrix_of(name) is None
-        self.select = self._select()
+        sources = [cells_of(operand, self.model.lanes) for operand in self.instruction.sources]
+        cells = (*sources, [("s", VCC)])[:3]
+        self.select = cells if self.is_by_lane and self.instruction.name.startswith("v_cndmask") and cells[2] else None
         self._function: Callable[[WaveBatch], None] | None = None
         if "_mix" in name:
             self._count_halves()
@@ -646,12 +649,6 @@ class UndefinedStep:
             origins = np.max(origins, axis=1, keepdims=True)
         self._function(batch)
         check.finish(batch, self.dsts, origins)
-
-    def _select(self) -> tuple[list[Cell], ...] | None:
-        """Return the registers of what a select chooses from, and of its condition."""
-        sources = [cells_of(operand, self.model.lanes) for operand in self.instruction.sources]
-        cells = (*sources, [("s", VCC)])[:3]
-        return cells if self.is_by_lane and self.instruction.name.startswith("v_cndmask") and cells[2] else None
 
     def _origins(self, batch: WaveBatch) -> Origins | None:
         """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
@@ -706,12 +703,6 @@ _SPACES = {LOCAL: "local", SCRATCH: "private"}
 def has_bits(bits: Any) -> bool:
     """Return whether a register has an undefined bit in any wave."""
     return bool(bits if isinstance(bits, int) else bits.any())
-
-
-def cell_text(cell: Cell) -> str:
-    """Return the name of a register."""
-    file, index = cell
-    return "scc" if file == "scc" else "vcc" if cell == ("s", VCC) else f"{file}{index}"
 
 
 def _destinations(instruction: GpuInstruction) -> list[GpuOperand]:

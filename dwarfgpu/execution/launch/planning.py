@@ -95,7 +95,10 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
         triton = None
     shape = geometry(grid, work_group or _work_group(facts.kernel, triton), target.lane_count)
     _check_kernel(facts.kernel, shape)
-    _check_processor(processor, shape)
+    for axis in (1, 2):
+        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
+            message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
+            raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
     private = _private_size(facts, private_size)
     if dynamic_local is None:
         dynamic_local = max(0, triton.local_size - facts.group_size) if triton is not None else 0
@@ -269,13 +272,6 @@ def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
         return (triton.work_items,)
     hint = "give --work-group X,Y,Z, in Python work_group=(X, Y, Z); it is known only if the kernel requires one"
     raise UsageError(f"{kernel.source_name} can have work-groups of several sizes", hint=hint)
-
-
-def _check_processor(processor: Processor, shape: Geometry) -> None:
-    for axis in (1, 2):
-        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
-            message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
-            raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
 
 
 def _private_size(facts: Facts, asked: int | None) -> int:
