@@ -155,7 +155,6 @@ class Accessor:
         refuse(beyond, lambda slot: _past_storage(place.storage, int(b.select(offset, slot)), bit_size, use))
 
     def _slice(self, stream: Bits, stream_size: int, offset: Bits, size: int) -> Bits:
-        """Return ``size`` bits of a stream from a bit offset on."""
         if type(offset) is int and size == stream_size:
             return stream
         if stream_size > 64 and type(offset) is not int:  # the shifted number must not become an array of 64 bits
@@ -453,7 +452,6 @@ class Accessor:
                 self.backend.set_unknown_lanes(register, wave or 0, unknown & ~written)
 
     def _spliced(self, old: bytes, skip: int, size: int, bits: int) -> bytes:
-        """Return bytes with some of their bits replaced."""
         total = len(old) * 8
         shift = skip if self.byte_order == "little" else total - skip - size
         mask = ((1 << size) - 1) << shift

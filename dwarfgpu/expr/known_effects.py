@@ -127,7 +127,6 @@ class KnownEffects:
         return self._generic(None if offset is None else offset >> 3)
 
     def _generic(self, number: int | None = None) -> KnownEntry:
-        """Return a value of the generic type."""
         return KnownEntry(kinds.GENERIC, None if number is None else number & self.generic.mask, self.generic.bit_size)
 
     def _as_location(self, at: Instruction, entry: KnownEntry) -> KnownEntry:
@@ -161,7 +160,6 @@ class KnownEffects:
     # --- Values ---------------------------------------------------------------------------------------------------
 
     def _value(self, at: Instruction, shape: Shape, entries: Entries) -> KnownEntry:
-        """Return the value that an operation pushes, as far as it is known."""
         row = shape.row
         if shape.is_literal:
             return self._generic(int((*row.fixed, *at.operands)[0]))
@@ -195,7 +193,6 @@ class KnownEffects:
     # --- Places of locations --------------------------------------------------------------------------------------
 
     def _location(self, at: Instruction, shape: Shape, entries: Entries) -> KnownEntry:
-        """Return the location that an operation pushes, as far as it is known."""
         spec = shape.row.spec
         if "BL" in entries:
             unit = 8 if spec == "A.2.5.4.4.6 (6)" else 1
@@ -271,7 +268,6 @@ class KnownEffects:
     # --- Composites -----------------------------------------------------------------------------------------------
 
     def _composite(self, at: Instruction, size: int) -> tuple[KnownLocation, ...]:
-        """Return the start of a composite of so many bits."""
         if size > self.largest_storage:
             message = f"a composite of {shown(size)} bits is larger than the largest address space"
             self.report("path", "bad_piece", message, at, _PARTS)
@@ -386,7 +382,6 @@ class KnownEffects:
         self._check_read(at, self.register(at, shape_of(at.operation), {}), bits)
 
     def _check_move(self, at: Instruction, places: Iterable[KnownLocation], bits: int, spec: str) -> bool:
-        """Check that places so many bits further on are in their storages, as far as it is known."""
         for place in places:
             if not place.allows_move(bits):
                 self._refuse_move(at, place, bits, spec)

@@ -135,7 +135,6 @@ def _accessed(asked: ExpressionQuestion, outcomes: list[Outcome]) -> list[Outcom
 
 
 def _narrowed(context: Context, positions: Positions) -> Context:
-    """Return the context for some of its lanes."""
     return evolve(
         context,
         lanes=context.lanes.select(positions),

@@ -87,8 +87,6 @@ def verify(
 
 
 class _ExpressionWalk:
-    """The verification of an expression."""
-
     def __init__(
         self, expression: Expression, rules: Rules, target: Target | None, address_size: int, nesting: int = 0
     ) -> None:

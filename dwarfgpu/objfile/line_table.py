@@ -219,8 +219,6 @@ def read_line_header(
 
 
 class _Tables:
-    """Reads the directory and file tables."""
-
     def __init__(self, cursor: Cursor, form: Format, string_at: StringAt | None) -> None:
         self.cursor = cursor
         self.format = form

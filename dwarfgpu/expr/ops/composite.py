@@ -58,7 +58,6 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
 
 
 def _available(place: SingleLocation, size: int, bit_offset: int) -> int:
-    """Return how many bits of a part are inside the storage."""
     if type(place.storage) is Undefined:
         return size
     return min(size, place.storage.bit_size - uniform(place.bit_offset) - bit_offset)

@@ -214,8 +214,6 @@ class CoreContents:
 
 
 class _QueueWriter:
-    """Writes the waves of one queue of one machine."""
-
     def __init__(
         self,
         writer: CoreContents,
@@ -340,12 +338,10 @@ class _QueueWriter:
         return waves | units << rules.size[0], size, waves * size * (engines if rules.per_engine else 1)
 
     def _register(self, name: str, wave: int) -> bytes | None:
-        """Return the bytes of a register of a wave, or None if it is not known."""
         place = self.registers.get(name)
         return None if place is None else place[0].read(wave, place[1])
 
     def _number(self, name: str, wave: int, default: int = 0) -> int:
-        """Return the content of a register of a wave."""
         data = self._register(name, wave)
         return default if data is None else int.from_bytes(data, "little")
 
@@ -357,7 +353,6 @@ class _QueueWriter:
         return 0
 
     def _area(self, xcc: int, groups: list[list[int]]) -> bytearray:
-        """Return the save area of one XCC."""
         self.words, self.records = [0, 0], []
         before = None
         position = 0

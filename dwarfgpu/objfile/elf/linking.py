@@ -41,8 +41,6 @@ def linked(image: Image) -> bytes:
 
 
 class _Linker:
-    """Links one file."""
-
     def __init__(self, image: Image) -> None:
         self.image = image
         self.contents = [b"" if each.type == elf.SHT_NOBITS else bytes(each.decompressed()) for each in image.sections]

@@ -106,8 +106,6 @@ def _content(image: Image, segment: Segment) -> bytes:
 
 
 class _Loader:
-    """Applies the dynamic relocations of a file."""
-
     def __init__(self, image: Image, bias: int, segments: list[tuple[Segment, bytearray]]) -> None:
         self._image = image
         self._bias = bias

@@ -144,8 +144,6 @@ def relocate(data: bytearray, section: Section, source: Section, image: Image) -
 
 
 class _Relocator:
-    """Applies the rows of one relocation section."""
-
     def __init__(self, data: bytearray, section: Section, source: Section, image: Image) -> None:
         self._data = data
         self._section = section

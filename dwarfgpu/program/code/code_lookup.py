@@ -527,8 +527,6 @@ def free_bytes(file: CodeObject, section: str) -> int | None:
 
 
 def _strings(unit: Unit) -> Any:
-    """Return the string sections that a line table refers to."""
-
     def string_at(form: str, value: int) -> bytes:
         if form == "line_strp":
             return unit.source.string(".debug_line_str", value)

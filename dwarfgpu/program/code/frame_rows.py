@@ -248,7 +248,6 @@ def _bases(image: Image, section: Section) -> Bases:
 
 
 def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> SearchTable | None:
-    """Return ``.eh_frame_hdr``, if it is there and belongs to the section."""
     section = image.section(EH_FRAME_HDR)
     if section is None or not image.is_linked:
         return None

@@ -144,8 +144,6 @@ class CodeUnwinding:
 
 
 class _Functions:
-    """The functions of a file."""
-
     def __init__(self, code: LoadedCode) -> None:
         self._code = code
         self._contents = cache(code.file.image.read)

@@ -152,8 +152,6 @@ def _content(machine: Machine, name: str, wave: int) -> int | None:
 
 
 class _AliasFinder:
-    """Finds the views of one address."""
-
     def __init__(self, target: Target, space: AddressSpace, address: int, lane: int | None) -> None:
         self.target = target
         self.space = space
