@@ -117,28 +117,16 @@ def section(title: str) -> None:
     _SECTIONS.append((module.rpartition(".")[2], title, []))
 
 
-def operation(
-    name: str,
-    effect: str,
-    spec: str,
-    *,
-    operands: str = "",
-    needs: Iterable[str] = (),
-    family: Iterable[int] | None = None,
-    **columns: Any,
-) -> Callable[[F], F]:
+def operation(name: str, effect: str, spec: str, operands: str = "", **columns: Any) -> Callable[[F], F]:
     """Declare a row. With ``family``, one row for each number N: ``{N}`` in the name, and N as first operand.
 
     The name says whose operation it is; one of LLVM is known without ``LLVM_`` too.
-    ``columns`` are further ones of `Operation`.
+    ``columns`` are further ones of `Operation`; ``needs`` and ``aliases``, which lack ``DW_OP_``, are words.
     """
 
     def declare(function: F) -> F:
         meaning = (function.__doc__ or "").strip().partition("\n")[0]
-        for number in (None,) if family is None else family:
-            fixed = () if number is None else (number,)
-            row_name = _numbered(name, number)
-            _add(row_name, function, effect, spec, operands, needs, fixed=fixed, meaning=meaning, **columns)
+        _add(name, effect, spec, operands, run=function, meaning=meaning, **columns)
         return function
 
     return declare
@@ -169,49 +157,34 @@ def comparison(name: str, relation: str, compare: Callable[[Any, Any, Any], Flag
     operation(name, "A:value B:value -- R:value", "A.2.5.4.2 (2)")(run)
 
 
-def equivalent(
-    name: str,
-    to: str,
-    effect: str,
-    spec: str,
-    *,
-    operands: str = "",
-    needs: Iterable[str] = (),
-    family: Iterable[int] | None = None,
-    **columns: Any,
-) -> None:
+def equivalent(name: str, to: str, effect: str, spec: str, operands: str = "", **columns: Any) -> None:
     """Declare a row that the text defines as other operations; ``{R}`` in ``to`` is the operand R."""
-    for number in (None,) if family is None else family:
-        expansion = _numbered(to, number)
-        row_name, meaning = _numbered(name, number), f"Performs {expansion}."
-        _add(row_name, None, effect, spec, operands, needs, to=expansion, meaning=meaning, **columns)
-
-
-def _numbered(text: str, number: int | None) -> str:
-    return text if number is None else text.replace("{N}", str(number))
+    _add(name, effect, spec, operands, run=None, to=to, meaning=f"Performs {to}.", **columns)
 
 
 def _add(
-    name: str,
-    run: Callable[..., Any] | None,
-    effect: str,
-    spec: str,
-    operands: str,
-    needs: Iterable[str],
-    **columns: Any,
-) -> None:
+    name: str, effect: str, spec: str, operands: str, *,
+    needs: str = "", aliases: str = "", family: Iterable[int] = (), **columns: Any,
+) -> None:  # fmt: skip
     letters = tuple(Operand(*item.split(":")) for item in operands.split())
+    known_as = [f"DW_OP_{alias}" for alias in aliases.split()]
     vendor = re.match(r"DW_OP_(LLVM|GNU)_", name)
     if vendor:
         columns.setdefault("since", vendor[1])
     if columns.get("since") == "LLVM":  # the drafts of DWARF 6 have the same names without the prefix
-        columns["aliases"] = (*columns.get("aliases", ()), name.replace("_LLVM_", "_"))
-    added = Operation(name, run, effect, spec, operands=letters, needs=frozenset(needs), **columns)
-    for known_name in (name, *added.aliases):
-        if known_name in _ROWS:
-            raise AssertionError(f"{known_name} has two rows")
-        _ROWS[known_name] = added
-        _SECTIONS[-1][2].append(known_name)
+        known_as.append(name.replace("_LLVM_", "_"))
+    columns |= {"needs": frozenset(needs.split()), "aliases": tuple(known_as)}
+    for number in family or (None,):
+        shown = "{N}" if number is None else str(number)
+        own = columns | {key: columns[key].replace("{N}", shown) for key in ("to", "meaning") if key in columns}
+        if number is not None and "to" not in columns:
+            own["fixed"] = (number,)
+        added = Operation(name.replace("{N}", shown), effect=effect, spec=spec, operands=letters, **own)
+        for known_name in (added.name, *known_as):
+            if known_name in _ROWS:
+                raise AssertionError(f"{known_name} has two rows")
+            _ROWS[known_name] = added
+            _SECTIONS[-1][2].append(known_name)
 
 
 def _load(wanted: str | None = None) -> dict[str, Operation]:

@@ -176,13 +176,13 @@ def _part_location(ev: Evaluation) -> Location:
     return location
 
 
-@operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", operands="S:uleb", follows_location=True)
+@operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", "S:uleb", follows_location=True)
 def piece(ev: Evaluation, byte_size: int) -> None:
     """Add a part of S bytes to the composite under construction, or start one."""
     _add_piece(ev, byte_size * 8, 0)
 
 
-@operation("DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", operands="S:uleb B:uleb", since="3", follows_location=True)
+@operation("DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", "S:uleb B:uleb", since="3", follows_location=True)
 def bit_piece(ev: Evaluation, bit_size: int, bit_offset: int) -> None:
     """Add a part of S bits, B bits into the location, to the composite under construction, or start one."""
     _add_piece(ev, bit_size, bit_offset)
@@ -216,7 +216,7 @@ def _check_vector(size: int, count: int, spec: str) -> None:
         raise IllFormed("bad_operand", message, spec=spec)
 
 
-@operation("DW_OP_LLVM_extend", "L:location -- L:location", "A.2.5.4.4.6 (4)", operands="S:uleb C:uleb")
+@operation("DW_OP_LLVM_extend", "L:location -- L:location", "A.2.5.4.4.6 (4)", "S:uleb C:uleb")
 def extend(ev: Evaluation, location: Location, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits that are all at L."""
     _check_vector(size, count, "A.2.5.4.4.6 (4)")
@@ -225,11 +225,9 @@ def extend(ev: Evaluation, location: Location, size: int, count: int) -> Locatio
 
 
 @operation(
-    "DW_OP_LLVM_select_bit_piece",
-    "L0:location L1:location M:integral -- L:location",
-    "A.2.5.4.4.6 (5)",
-    operands="S:uleb C:uleb",
-)
+    "DW_OP_LLVM_select_bit_piece", "L0:location L1:location M:integral -- L:location", "A.2.5.4.4.6 (5)",
+    "S:uleb C:uleb",
+)  # fmt: skip
 def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits: part N is the Nth of L1 where bit N of the mask is 1, else that of L0."""
     spec = "A.2.5.4.4.6 (5)"

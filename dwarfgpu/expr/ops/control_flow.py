@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 section("Vendor extension prefix and control flow operations (A.2.5.4.0, A.2.5.4.2; DWARF 5 section 2.5.1.5).")
 
 
-@operation("DW_OP_LLVM_NVIDIA_mux", "*", "LLVM Dwarf.def", operands="T:tail", since="NVIDIA")
+@operation("DW_OP_LLVM_NVIDIA_mux", "*", "LLVM Dwarf.def", "T:tail", since="NVIDIA")
 def nvidia_mux(_ev: Evaluation, _tail: bytes) -> None:
     """Refuse a prefix whose operands are not documented; the rest of the expression cannot be decoded."""
     message = "the operands of DW_OP_LLVM_NVIDIA_mux are not documented"
     raise Unsupported("DW_OP_LLVM_NVIDIA_mux", message, spec="LLVM Dwarf.def")
 
 
-@operation("DW_OP_nop", "--", "A.2.5.4.2 (1)", since="3", aliases=("DW_OP_LLVM_nop",))
+@operation("DW_OP_nop", "--", "A.2.5.4.2 (1)", since="3", aliases="LLVM_nop")
 def nop(_ev: Evaluation) -> None:
     """Do nothing."""
 
@@ -42,13 +42,13 @@ comparison("DW_OP_gt", f"> {_SIGNED}", lambda kind, x, y: kind.less(y, x))
 comparison("DW_OP_ne", "differs from B, else 0.", lambda kind, x, y: kind.equal(x, y) ^ True)
 
 
-@operation("DW_OP_skip", "--", "A.2.5.4.2 (3)", operands="D:branch")
+@operation("DW_OP_skip", "--", "A.2.5.4.2 (3)", "D:branch")
 def skip(_ev: Evaluation, _displacement: int) -> object:
     """Go D bytes forward or backward, counted from the next operation."""
     return TAKEN
 
 
-@operation("DW_OP_bra", "A:value --", "A.2.5.4.2 (4)", operands="D:branch")
+@operation("DW_OP_bra", "A:value --", "A.2.5.4.2 (4)", "D:branch")
 def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
     """Go D bytes forward or backward, counted from the next operation, if A is not 0."""
     return TAKEN if uniform_flag(computable(condition).is_true(condition.bits)) else None
@@ -71,19 +71,19 @@ def _call(ev: Evaluation, reference: DieReference) -> object:
     return None
 
 
-@operation("DW_OP_call2", "*", "A.2.5.4.2 (5)", operands="DR:u2", since="3", needs=("unit",))
+@operation("DW_OP_call2", "*", "A.2.5.4.2 (5)", "DR:u2", since="3", needs="unit")
 def call2(ev: Evaluation, offset: int) -> object:
     """Call the expression of the entry at DR in the current unit, on the same stack."""
     return _call(ev, DieReference("unit", offset))
 
 
-@operation("DW_OP_call4", "*", "A.2.5.4.2 (5)", operands="DR:u4", since="3", needs=("unit",))
+@operation("DW_OP_call4", "*", "A.2.5.4.2 (5)", "DR:u4", since="3", needs="unit")
 def call4(ev: Evaluation, offset: int) -> object:
     """Call the expression of the entry at DR in the current unit, on the same stack."""
     return _call(ev, DieReference("unit", offset))
 
 
-@operation("DW_OP_call_ref", "*", "A.2.5.4.2 (5)", operands="DR:ref", since="3", needs=("unit",))
+@operation("DW_OP_call_ref", "*", "A.2.5.4.2 (5)", "DR:ref", since="3", needs="unit")
 def call_ref(ev: Evaluation, offset: int) -> object:
     """Call the expression of the entry at DR in .debug_info, on the same stack."""
     return _call(ev, DieReference("info", offset))

@@ -41,13 +41,9 @@ def offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
 
 
 equivalent(
-    "DW_OP_LLVM_offset_uconst",
-    "DW_OP_constu {B}; DW_OP_LLVM_offset",
-    "L:location -- L:location",
-    "A.2.5.4.4.1 (2)",
-    operands="B:uleb",
-    aliases=("DW_OP_LLVM_offset_constu",),
-)
+    "DW_OP_LLVM_offset_uconst", "DW_OP_constu {B}; DW_OP_LLVM_offset", "L:location -- L:location", "A.2.5.4.4.1 (2)",
+    "B:uleb", aliases="LLVM_offset_constu",
+)  # fmt: skip
 
 
 @operation("DW_OP_LLVM_bit_offset", "L:location B:integral -- L:location", "A.2.5.4.4.1 (3)")
@@ -57,20 +53,16 @@ def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Locat
 
 
 @operation(
-    "DW_OP_push_object_address",
-    "-- L:location",
-    "A.2.5.4.4.1 (4)",
-    since="3",
-    needs=("object",),
-    aliases=("DW_OP_push_object_location",),
-)
+    "DW_OP_push_object_address", "-- L:location", "A.2.5.4.4.1 (4)", since="3", needs="object",
+    aliases="push_object_location",
+)  # fmt: skip
 def push_object_address(ev: Evaluation) -> Location:
     """Push the location of the current object."""
     location: Location = ev.need("object")
     return location
 
 
-@operation("DW_OP_LLVM_call_frame_entry_reg", "-- L:location", "A.2.5.4.4.1 (5)", operands="R:uleb", needs=("frame",))
+@operation("DW_OP_LLVM_call_frame_entry_reg", "-- L:location", "A.2.5.4.4.1 (5)", "R:uleb", needs="frame")
 def call_frame_entry_reg(ev: Evaluation, number: int) -> Location:
     """Push the location that holds the value register R had on entry to the subprogram."""
     return ev.frame.entry_register(number, ev.lanes)
@@ -98,7 +90,7 @@ def undefined(_ev: Evaluation) -> Location:
 section("Memory location description operations (A.2.5.4.4.3).")
 
 
-@operation("DW_OP_addr", "-- L:location", "A.2.5.4.4.3 (1)", operands="A:address")
+@operation("DW_OP_addr", "-- L:location", "A.2.5.4.4.3 (1)", "A:address")
 def addr(ev: Evaluation, address: int) -> Location:
     """Push the memory at address A of the default address space, relocated to where the code object is loaded."""
     if ev.unit is not None:
@@ -107,13 +99,7 @@ def addr(ev: Evaluation, address: int) -> Location:
 
 
 @operation(
-    "DW_OP_addrx",
-    "-- L:location",
-    "A.2.5.4.4.3 (2)",
-    operands="I:uleb",
-    since="5",
-    needs=("unit",),
-    aliases=("DW_OP_GNU_addr_index",),
+    "DW_OP_addrx", "-- L:location", "A.2.5.4.4.3 (2)", "I:uleb", since="5", needs="unit", aliases="GNU_addr_index"
 )
 def addrx(ev: Evaluation, index: int) -> Location:
     """Push the memory at the address that entry I of .debug_addr holds."""
@@ -168,34 +154,27 @@ def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Loca
 
 # DWARF 6 proposal 013 has the address on top, as DW_OP_xderef has.
 equivalent(
-    "DW_OP_mem",
-    "DW_OP_swap; DW_OP_LLVM_form_aspace_address",
-    "AS:integral A:any -- L:location",
-    "DWARF 6 proposal 013",
-    since="6",
-)
+    "DW_OP_mem", "DW_OP_swap; DW_OP_LLVM_form_aspace_address", "AS:integral A:any -- L:location",
+    "DWARF 6 proposal 013", since="6",
+)  # fmt: skip
 
 
 @operation(
-    "DW_OP_form_tls_address",
-    "TA:integral -- L:location",
-    "A.2.5.4.4.3 (4)",
-    since="3",
-    needs=("thread", "frame"),
-    aliases=("DW_OP_form_tls_location", "DW_OP_GNU_push_tls_address"),
-)
+    "DW_OP_form_tls_address", "TA:integral -- L:location", "A.2.5.4.4.3 (4)", since="3", needs="thread frame",
+    aliases="form_tls_location GNU_push_tls_address",
+)  # fmt: skip
 def form_tls_address(ev: Evaluation, offset: Value) -> Location:
     """Push the location of the thread-local storage address TA of the current thread."""
     return ev.frame.thread_local(uniform(offset.bits), ev.lanes, ev.context.unit)
 
 
-@operation("DW_OP_call_frame_cfa", "-- L:location", "A.2.5.4.4.3 (5)", since="3", needs=("frame",), circular=True)
+@operation("DW_OP_call_frame_cfa", "-- L:location", "A.2.5.4.4.3 (5)", since="3", needs="frame", circular=True)
 def call_frame_cfa(ev: Evaluation) -> Location:
     """Push the location of the Canonical Frame Address."""
     return ev.frame.cfa(ev.lanes)
 
 
-@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame",), other_sections=True)
+@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", "B:sleb", needs="frame", other_sections=True)
 def fbreg(ev: Evaluation, displacement: int) -> Location:
     """Push the location B bytes from the frame base of the subprogram."""
     return moved(ev, frame_base(ev), displacement * 8, "A.2.5.4.4.3 (6)")
@@ -230,23 +209,17 @@ def _register_plus(ev: Evaluation, number: int, displacement: int, space: Addres
     return at_address(ev, space, b.add(value.bits, displacement & mask, mask))
 
 
-@operation(
-    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", operands="B:sleb", needs=("thread", "frame"), family=range(32)
-)
+@operation("DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", "B:sleb", needs="thread frame", family=range(32))
 def breg(ev: Evaluation, number: int, displacement: int) -> Location:
     """Push the memory at the contents of the register plus B, in the default address space."""
     return _register_plus(ev, number, displacement, ev.target.default_space)
 
 
-operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("thread", "frame"))(breg)
+operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", "R:uleb B:sleb", needs="thread frame")(breg)
 
 
 @operation(
-    "DW_OP_LLVM_aspace_bregx",
-    "AS:integral -- L:location",
-    "A.2.5.4.4.3 (9)",
-    operands="R:uleb B:sleb",
-    needs=("thread", "frame"),
+    "DW_OP_LLVM_aspace_bregx", "AS:integral -- L:location", "A.2.5.4.4.3 (9)", "R:uleb B:sleb", needs="thread frame"
 )
 def aspace_bregx(ev: Evaluation, identifier: Value, number: int, displacement: int) -> Location:
     """Push the memory at the contents of register R plus B, in the address space AS."""
@@ -261,7 +234,7 @@ _APPLICATIONS = {
 }
 
 
-@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", operands="P:encoded")
+@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", "P:encoded")
 def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
     """Push the memory at a pointer in the encoding of exception tables."""
     encoding, number = pointer
@@ -280,13 +253,7 @@ section("Register location description operations (A.2.5.4.4.4).")
 
 
 @operation(
-    "DW_OP_regx",
-    "-- L:location",
-    "A.2.5.4.4.4 (2)",
-    operands="R:uleb",
-    since="3",
-    needs=("thread", "frame"),
-    ends_location=True,
+    "DW_OP_regx", "-- L:location", "A.2.5.4.4.4 (2)", "R:uleb", since="3", needs="thread frame", ends_location=True
 )
 def regx(ev: Evaluation, number: int) -> Location:
     """Push the location that holds register R in the current call frame."""
@@ -294,14 +261,9 @@ def regx(ev: Evaluation, number: int) -> Location:
 
 
 equivalent(
-    "DW_OP_reg{N}",
-    "DW_OP_regx {N}",
-    "-- L:location",
-    "A.2.5.4.4.4 (1)",
-    needs=("thread", "frame"),
-    ends_location=True,
+    "DW_OP_reg{N}", "DW_OP_regx {N}", "-- L:location", "A.2.5.4.4.4 (1)", needs="thread frame", ends_location=True,
     family=range(32),
-)
+)  # fmt: skip
 
 
 @operation("DW_OP_GNU_uninit", "--", "GCC, DW_OP_GNU_uninit", follows_location=True)
@@ -312,9 +274,7 @@ def uninit(_ev: Evaluation) -> None:
 section("Implicit location description operations (A.2.5.4.4.5).")
 
 
-@operation(
-    "DW_OP_implicit_value", "-- L:location", "A.2.5.4.4.5 (1)", operands="V:block", since="4", ends_location=True
-)
+@operation("DW_OP_implicit_value", "-- L:location", "A.2.5.4.4.5 (1)", "V:block", since="4", ends_location=True)
 def implicit_value(ev: Evaluation, block: bytes) -> Location:
     """Push an implicit location that holds the bytes V."""
     limit = ev.context.limits.block
@@ -352,26 +312,16 @@ def _pointer(ev: Evaluation, offset: int, displacement: int, space: AddressSpace
 
 
 @operation(
-    "DW_OP_implicit_pointer",
-    "-- L:location",
-    "A.2.5.4.4.5 (3)",
-    operands="DR:ref B:sleb",
-    since="5",
-    needs=("unit",),
-    ends_location=True,
-    aliases=("DW_OP_GNU_implicit_pointer",),
-)
+    "DW_OP_implicit_pointer", "-- L:location", "A.2.5.4.4.5 (3)", "DR:ref B:sleb", since="5", needs="unit",
+    ends_location=True, aliases="GNU_implicit_pointer",
+)  # fmt: skip
 def implicit_pointer(ev: Evaluation, offset: int, displacement: int) -> Location:
     """Push a pointer that was optimised away, to B bytes into the object of the entry at DR in .debug_info."""
     return _pointer(ev, offset, displacement, ev.target.default_space)
 
 
 @operation(
-    "DW_OP_LLVM_aspace_implicit_pointer",
-    "AS:integral -- L:location",
-    "A.2.5.4.4.5 (4)",
-    operands="DR:ref B:sleb",
-    needs=("unit",),
+    "DW_OP_LLVM_aspace_implicit_pointer", "AS:integral -- L:location", "A.2.5.4.4.5 (4)", "DR:ref B:sleb", needs="unit"
 )
 def aspace_implicit_pointer(ev: Evaluation, identifier: Value, offset: int, displacement: int) -> Location:
     """Push a pointer into the address space AS that was optimised away, as DW_OP_implicit_pointer does."""

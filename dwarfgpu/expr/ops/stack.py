@@ -25,7 +25,7 @@ def drop(_ev: Evaluation, _entry: Entry) -> None:
     """Discard the top entry."""
 
 
-@operation("DW_OP_pick", "*", "A.2.5.4.1 (3)", operands="I:u1")
+@operation("DW_OP_pick", "*", "A.2.5.4.1 (3)", "I:u1")
 def pick(ev: Evaluation, index: int) -> None:
     """Push a copy of the entry with index I, counted from the top, which has index 0."""
     if index >= len(ev.stack):

@@ -38,26 +38,20 @@ def constant(ev: Evaluation, number: int) -> Value:
     return Value(ev.generic, number & ev.generic.mask)
 
 
-operation("DW_OP_const1u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u1")(constant)
-operation("DW_OP_const2u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u2")(constant)
-operation("DW_OP_const4u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u4")(constant)
-operation("DW_OP_const8u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u8")(constant)
-operation("DW_OP_const1s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s1")(constant)
-operation("DW_OP_const2s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s2")(constant)
-operation("DW_OP_const4s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s4")(constant)
-operation("DW_OP_const8s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s8")(constant)
-operation("DW_OP_constu", "-- V:value", "A.2.5.4.3.1 (4)", operands="N:uleb")(constant)
-operation("DW_OP_consts", "-- V:value", "A.2.5.4.3.1 (5)", operands="N:sleb")(constant)
+operation("DW_OP_const1u", "-- V:value", "A.2.5.4.3.1 (2)", "U:u1")(constant)
+operation("DW_OP_const2u", "-- V:value", "A.2.5.4.3.1 (2)", "U:u2")(constant)
+operation("DW_OP_const4u", "-- V:value", "A.2.5.4.3.1 (2)", "U:u4")(constant)
+operation("DW_OP_const8u", "-- V:value", "A.2.5.4.3.1 (2)", "U:u8")(constant)
+operation("DW_OP_const1s", "-- V:value", "A.2.5.4.3.1 (3)", "S:s1")(constant)
+operation("DW_OP_const2s", "-- V:value", "A.2.5.4.3.1 (3)", "S:s2")(constant)
+operation("DW_OP_const4s", "-- V:value", "A.2.5.4.3.1 (3)", "S:s4")(constant)
+operation("DW_OP_const8s", "-- V:value", "A.2.5.4.3.1 (3)", "S:s8")(constant)
+operation("DW_OP_constu", "-- V:value", "A.2.5.4.3.1 (4)", "N:uleb")(constant)
+operation("DW_OP_consts", "-- V:value", "A.2.5.4.3.1 (5)", "N:sleb")(constant)
 
 
 @operation(
-    "DW_OP_constx",
-    "-- V:value",
-    "A.2.5.4.3.1 (6)",
-    operands="I:uleb",
-    since="5",
-    needs=("unit",),
-    aliases=("DW_OP_GNU_const_index",),
+    "DW_OP_constx", "-- V:value", "A.2.5.4.3.1 (6)", "I:uleb", since="5", needs="unit", aliases="GNU_const_index"
 )
 def constx(ev: Evaluation, index: int) -> Value:
     """Push entry I of .debug_addr with the generic type, as a plain constant."""
@@ -65,14 +59,9 @@ def constx(ev: Evaluation, index: int) -> Value:
 
 
 @operation(
-    "DW_OP_const_type",
-    "-- V:value",
-    "A.2.5.4.3.1 (7)",
-    operands="DR:uleb B:block1",
-    since="5",
-    needs=("unit",),
-    aliases=("DW_OP_GNU_const_type",),
-)
+    "DW_OP_const_type", "-- V:value", "A.2.5.4.3.1 (7)", "DR:uleb B:block1", since="5", needs="unit",
+    aliases="GNU_const_type",
+)  # fmt: skip
 def const_type(ev: Evaluation, offset: int, block: bytes) -> Value:
     """Push the value of the base type at DR whose bytes are B."""
     kind = ev.base_type(offset)
@@ -92,7 +81,7 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
         refuse(number >= count, error_at)
 
 
-@operation("DW_OP_LLVM_push_lane", "-- V:value", "A.2.5.4.3.1 (8)", needs=("lane",))
+@operation("DW_OP_LLVM_push_lane", "-- V:value", "A.2.5.4.3.1 (8)", needs="lane")
 def push_lane(ev: Evaluation) -> Value:
     """Push the current lane with the generic type."""
     value = ev.lane
@@ -104,7 +93,7 @@ def push_lane(ev: Evaluation) -> Value:
     return value
 
 
-@operation("DW_OP_LLVM_push_iteration", "-- V:value", "A.2.5.4.3.1 (9)", needs=("iteration",))
+@operation("DW_OP_LLVM_push_iteration", "-- V:value", "A.2.5.4.3.1 (9)", needs="iteration")
 def push_iteration(ev: Evaluation) -> Value:
     """Push the current iteration with the generic type."""
     iteration: Bits = ev.need("iteration")
@@ -144,7 +133,7 @@ binary("DW_OP_or", "integral", 9, "or_", "Push the bitwise or.")
 binary("DW_OP_plus", "value", 10, "add", "Push A + B.")
 
 
-@operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")
+@operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", "N:uleb")
 def plus_uconst(_ev: Evaluation, value: Value, number: int) -> Value:
     """Push A + N, where N has the type of A."""
     numbers = computable(value)
@@ -165,14 +154,9 @@ def _target(ev: Evaluation, offset: int) -> BaseType:
 
 
 @operation(
-    "DW_OP_convert",
-    "A:value -- R:value",
-    "DWARF 5, 2.5.1.6 (1)",
-    operands="DR:uleb",
-    since="5",
-    needs=("unit",),
-    aliases=("DW_OP_GNU_convert",),
-)
+    "DW_OP_convert", "A:value -- R:value", "DWARF 5, 2.5.1.6 (1)", "DR:uleb", since="5", needs="unit",
+    aliases="GNU_convert",
+)  # fmt: skip
 def convert(ev: Evaluation, value: Value, offset: int) -> Value:
     """Convert A to the base type at DR, or to the generic type where DR is 0."""
     kind = _target(ev, offset)
@@ -185,14 +169,9 @@ def convert(ev: Evaluation, value: Value, offset: int) -> Value:
 
 
 @operation(
-    "DW_OP_reinterpret",
-    "A:value -- R:value",
-    "DWARF 5, 2.5.1.6 (2)",
-    operands="DR:uleb",
-    since="5",
-    needs=("unit",),
-    aliases=("DW_OP_GNU_reinterpret",),
-)
+    "DW_OP_reinterpret", "A:value -- R:value", "DWARF 5, 2.5.1.6 (2)", "DR:uleb", since="5", needs="unit",
+    aliases="GNU_reinterpret",
+)  # fmt: skip
 def reinterpret(ev: Evaluation, value: Value, offset: int) -> Value:
     """Read the bits of A as a value of the base type at DR, or of the generic type where DR is 0."""
     kind = _target(ev, offset)
@@ -209,15 +188,9 @@ section("Special value operations (A.2.5.4.3.4): values read from registers and 
 
 
 equivalent(
-    "DW_OP_regval_type",
-    "DW_OP_regx {R}; DW_OP_deref_type * {DR}",
-    "-- V:value",
-    "A.2.5.4.3.4 (1)",
-    operands="R:uleb DR:uleb",
-    since="5",
-    needs=("thread", "frame", "unit"),
-    aliases=("DW_OP_GNU_regval_type",),
-)
+    "DW_OP_regval_type", "DW_OP_regx {R}; DW_OP_deref_type * {DR}", "-- V:value", "A.2.5.4.3.4 (1)", "R:uleb DR:uleb",
+    since="5", needs="thread frame unit", aliases="GNU_regval_type",
+)  # fmt: skip
 
 
 def dereference(
@@ -248,7 +221,7 @@ def deref(ev: Evaluation, location: Location) -> Value | ImplicitPointerValue:
     return dereference(ev, location, ev.generic)
 
 
-@operation("DW_OP_deref_size", "L:location -- V:value", "A.2.5.4.3.4 (3)", operands="S:u1")
+@operation("DW_OP_deref_size", "L:location -- V:value", "A.2.5.4.3.4 (3)", "S:u1")
 def deref_size(ev: Evaluation, location: Location, size: int) -> Value | ImplicitPointerValue:
     """Push the S bytes at L, zero-extended to the generic type."""
     width = size * 8
@@ -267,14 +240,9 @@ def deref_size(ev: Evaluation, location: Location, size: int) -> Value | Implici
 
 
 @operation(
-    "DW_OP_deref_type",
-    "L:location -- V:value",
-    "A.2.5.4.3.4 (4)",
-    operands="S:u1 DR:uleb",
-    since="5",
-    needs=("unit",),
-    aliases=("DW_OP_GNU_deref_type",),
-)
+    "DW_OP_deref_type", "L:location -- V:value", "A.2.5.4.3.4 (4)", "S:u1 DR:uleb", since="5", needs="unit",
+    aliases="GNU_deref_type",
+)  # fmt: skip
 def deref_type(ev: Evaluation, location: Location, size: int | None, offset: int) -> Value | ImplicitPointerValue:
     """Push the value at L of the base type at DR, which has S bytes."""
     kind = ev.base_type(offset)
@@ -287,46 +255,23 @@ def deref_type(ev: Evaluation, location: Location, size: int | None, offset: int
 _XDEREF = "DW_OP_swap; DW_OP_LLVM_form_aspace_address; "
 
 equivalent(
-    "DW_OP_xderef",
-    _XDEREF + "DW_OP_deref",
-    "AS:integral A:integral -- V:value",
-    "A.2.5.4.3.4 (5)",
-    deprecated=True,
-    aliases=("DW_OP_aspace_deref",),
-)
+    "DW_OP_xderef", _XDEREF + "DW_OP_deref", "AS:integral A:integral -- V:value", "A.2.5.4.3.4 (5)", deprecated=True,
+    aliases="aspace_deref",
+)  # fmt: skip
 equivalent(
-    "DW_OP_xderef_size",
-    _XDEREF + "DW_OP_deref_size {S}",
-    "AS:integral A:integral -- V:value",
-    "A.2.5.4.3.4 (6)",
-    operands="S:u1",
-    deprecated=True,
-    aliases=("DW_OP_aspace_deref_size",),
-)
+    "DW_OP_xderef_size", _XDEREF + "DW_OP_deref_size {S}", "AS:integral A:integral -- V:value", "A.2.5.4.3.4 (6)",
+    "S:u1", deprecated=True, aliases="aspace_deref_size",
+)  # fmt: skip
 equivalent(
-    "DW_OP_xderef_type",
-    _XDEREF + "DW_OP_deref_type {S} {DR}",
-    "AS:integral A:integral -- V:value",
-    "A.2.5.4.3.4 (7)",
-    operands="S:u1 DR:uleb",
-    since="5",
-    needs=("unit",),
-    deprecated=True,
-    aliases=("DW_OP_aspace_deref_type",),
-)
+    "DW_OP_xderef_type", _XDEREF + "DW_OP_deref_type {S} {DR}", "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (7)", "S:u1 DR:uleb", since="5", needs="unit", deprecated=True, aliases="aspace_deref_type",
+)  # fmt: skip
 
 
 @operation(
-    "DW_OP_entry_value",
-    "-- V:value",
-    "A.2.5.4.3.4 (8)",
-    operands="E:expression",
-    since="5",
-    needs=("frame",),
-    circular=True,
-    deprecated=True,
-    aliases=("DW_OP_GNU_entry_value",),
-)
+    "DW_OP_entry_value", "-- V:value", "A.2.5.4.3.4 (8)", "E:expression", since="5", needs="frame", circular=True,
+    deprecated=True, aliases="GNU_entry_value",
+)  # fmt: skip
 def entry_value(ev: Evaluation, block: bytes) -> Value:
     """Push the value that the expression E had on entry to the subprogram, in the calling frame."""
     frame = ev.frame
@@ -362,21 +307,14 @@ def _register_of(ev: Evaluation, number: int) -> BaseType:
 
 
 @operation(
-    "DW_OP_GNU_parameter_ref",
-    "-- V:value",
-    "GCC, DW_OP_GNU_parameter_ref",
-    operands="DR:u4",
-    needs=("frame", "unit"),
-    circular=True,
+    "DW_OP_GNU_parameter_ref", "-- V:value", "GCC, DW_OP_GNU_parameter_ref", "DR:u4", needs="frame unit", circular=True
 )
 def parameter_ref(ev: Evaluation, offset: int) -> Value:
     """Push the value that the formal parameter at DR had on entry, as the call site describes it."""
     return ev.frame.entry_parameter(DieReference("unit", offset), ev.lanes)
 
 
-@operation(
-    "DW_OP_GNU_variable_value", "-- V:value", "GCC, DW_OP_GNU_variable_value", operands="DR:ref", needs=("unit",)
-)
+@operation("DW_OP_GNU_variable_value", "-- V:value", "GCC, DW_OP_GNU_variable_value", "DR:ref", needs="unit")
 def variable_value(ev: Evaluation, offset: int) -> Value | ImplicitPointerValue:
     """Push the value of the variable at DR in .debug_info, with the generic type."""
     die = ev.need("unit").die(DieReference("info", offset))
