@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -41,9 +42,6 @@ from dwarfgpu.strict_json import Node, NotACase, parse  # noqa: E402
 from dwarfgpu.targets.resolve import resolve, with_spaces  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import IO
-
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.targets.target import Target
 

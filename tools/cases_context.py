@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from attrs import define, field
 from cases_json import JsonLocations, die_reference, lane_of, register_of, space_of, table, type_of
@@ -22,9 +23,6 @@ from dwarfgpu.strict_json import Node, NotACase, parse_hex
 from dwarfgpu.targets.target import UnspecifiedRegister
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeVar
-
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations, types
@@ -18,9 +19,6 @@ from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeVar
-
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.storages import Storage

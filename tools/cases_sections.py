@@ -6,6 +6,7 @@ wrong with the section that it holds is its answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from cases_json import table
@@ -23,8 +24,6 @@ from dwarfgpu.strict_json import Node, NotACase, parse_integer
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.cfi.rows import UnwindRules
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.targets.target import Target
