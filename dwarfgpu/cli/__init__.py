@@ -49,7 +49,12 @@ def _main(arguments: Sequence[str] | None) -> int:
         else:
             return 0
     if arguments is None:
-        _spare_collections()
+        import atexit
+        import gc
+
+        # most of what a short command makes are modules and classes: garbage is collected seldom, and not at the end
+        gc.set_threshold(50_000)
+        atexit.register(gc.freeze)
     from dwarfgpu.cli.run import run
 
     return run(words)
@@ -86,12 +91,3 @@ def _interrupt_soon() -> None:
 
     time.sleep(0.01)
     _thread.interrupt_main()
-
-
-def _spare_collections() -> None:
-    """Collect garbage seldom, and not at the end: most of what a short command makes are modules and classes."""
-    import atexit
-    import gc
-
-    gc.set_threshold(50_000)
-    atexit.register(gc.freeze)

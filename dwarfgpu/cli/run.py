@@ -107,7 +107,10 @@ class _ArgumentParser(argparse.ArgumentParser):
 def run(words: Sequence[str]) -> int:
     """Run a command line; return the exit status."""
     shows_traceback = "--debug" in words
-    _have_streams()
+    # something takes the place of each stream that was closed before Python started
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (as long as the program runs)
     session = Session(_color(words))
     try:
         options = _parse(list(words))
@@ -163,13 +166,6 @@ def _check_is_built(options: Any) -> None:
     if given is not None and files and not any(map(is_source, files)):
         hint = f"it is for the sources of kernels, {' and '.join(SOURCES)}"
         raise UsageError(f"-{given} means nothing for {files[0]}, which is compiled already", hint=hint)
-
-
-def _have_streams() -> None:
-    """Open something in place of each stream that was closed before Python started."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (as long as the program runs)
 
 
 def _parse(words: list[str]) -> Any:

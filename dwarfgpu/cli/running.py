@@ -64,7 +64,10 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
-    _check_state(options.state)
+    if options.state is not None and os.path.exists(options.state):  # noqa: PTH110 (`pathlib` costs start-up time)
+        raise UsageError(f"{options.state} exists, and is not overwritten", hint="remove it, or give another name")
+    if options.state is not None:
+        _check_folder(options.state)
     running = _launched(options, program)
     _check_buffers(running, (name for name, _path in saves), options.print or ())
     points = _set_breakpoints(session, running, options)
@@ -387,14 +390,6 @@ def _check_folder(path: str) -> None:
     folder = os.path.dirname(path) or "."  # noqa: PTH120 (`pathlib` costs start-up time)
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{path} cannot be written: {folder} is not a writable folder", kind="unwritable")
-
-
-def _check_state(path: str | None) -> None:
-    """Refuse a snapshot that cannot be written before the kernel runs."""
-    if path is not None and os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
-        raise UsageError(f"{path} exists, and is not overwritten", hint="remove it, or give another name")
-    if path is not None:
-        _check_folder(path)
 
 
 def _set_breakpoints(

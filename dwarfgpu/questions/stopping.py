@@ -106,7 +106,10 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
             yield from why_stopped(debugger, halt)
             if halt.loop is not None:
                 yield from _loop_lines(debugging, halt)
-            yield from _where(debugger)
+            try:
+                show_frame(debugger)
+            except DwarfGpuError as error:
+                yield debugger.output.style("error", error.message)
             if result is not None:
                 known = f"Value returned has type: {result['type']}. Cannot determine contents"
                 yield f"Value returned is ${result['number']} = {result['value']}" if "value" in result else known
@@ -375,10 +378,3 @@ def _others(noun: str, lanes: dict[int, int], chosen: int) -> Iterator[str]:
             others.setdefault(lanes[wave], []).append(wave + 1)
     for mask, waves in others.items():
         yield from fitted(f"{noun}{'s' * (len(waves) > 1)} {ranges_text(waves)} hit it too, with {lanes_of(mask)}", 2)
-
-
-def _where(debugger: Debugger) -> Iterator[str]:
-    try:
-        show_frame(debugger)
-    except DwarfGpuError as error:
-        yield debugger.output.style("error", error.message)

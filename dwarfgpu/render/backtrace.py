@@ -276,7 +276,8 @@ class CallWriter:
             if lane_answer.value is None:
                 reason = lane_answer.reason
                 return OPTIMIZED_OUT if reason is None else reason.placeholder + launched_note(reason, self.look)
-            is_top = _is_reference(variable.type)
+            inner = resolved(variable.type)
+            is_top = isinstance(inner, Pointer) and inner.is_reference
             text = ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=is_top)
             return "..." if has_parts and (len(text) > SHORT or "\n" in text) else cut(text)
         except DwarfGpuError:
@@ -294,11 +295,6 @@ def _has_parts(kind: Type) -> bool:
     if isinstance(inner, Pointer) and inner.is_reference:
         inner = resolved(inner.target)
     return isinstance(inner, (Struct, Array))
-
-
-def _is_reference(kind: Type) -> bool:
-    inner = resolved(kind)
-    return isinstance(inner, Pointer) and inner.is_reference
 
 
 def _address(frame: Frame) -> str:

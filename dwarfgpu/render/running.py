@@ -85,7 +85,7 @@ def report_text(
             yield from _line_text(report.line)
         yield f"  {_counts(report)}"
     for buffer in report.buffers:
-        yield from _buffer_text(buffer)
+        yield from folded(_elements_text(buffer, None if is_shown_whole(buffer) else FIRST_ELEMENTS), room(), 2)
     if report.profile is not None:
         yield ""
         yield from profile_text(report.profile)
@@ -136,10 +136,6 @@ def loop_json(loop: EndlessLoop) -> dict[str, Any]:
 
 def _values_json(values: Iterable[tuple[str, Object]]) -> dict[str, str]:
     return {name: value_line(value, MAX_VALUE) for name, value in values}
-
-
-def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
-    yield from folded(_elements_text(buffer, None if is_shown_whole(buffer) else FIRST_ELEMENTS), room(), 2)
 
 
 def is_shown_whole(buffer: BufferPreview) -> bool:
