@@ -561,6 +561,10 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
     return shortened(shown(name), longest)
 
 
+def _values_json(values: ComparedPart | None) -> dict[str, Any] | None:
+    return None if values is None else PART.json(values)
+
+
 def _part_record(noun: str, *more: str | Fact) -> Record:
     """Return the row of a function or a kernel."""
     return Record(
@@ -583,7 +587,7 @@ KERNEL = _part_record(
     "kernel",
     "executed problem",
     nested("by_name", NAMED),
-    fact("values?*", value=lambda part: None if part.values is None else PART.json(part.values)),
+    fact("values?*", value=lambda part: _values_json(part.values)),
 )
 VARIABLES = Record("right wrong absent=missing share_right")
 LAUNCH = Record("kernel grid work_group arguments")

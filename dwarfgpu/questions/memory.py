@@ -21,11 +21,9 @@ from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.examined import Examined, MemoryFormat
 from dwarfgpu.questions.registry import LETTERS, SIZES, Arguments
-from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import counted, problem_json
-from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.records import Record, fact
-from dwarfgpu.render.values import ValueWriter
+from dwarfgpu.render.values import ValueWriter, formatted, string, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -257,7 +255,7 @@ class _Shower:
     def _strings(self, where: Address, count: int) -> Iterator[MemoryUnits]:
         for _ in range(count):
             codes, is_cut = self._characters(where)
-            text = numbers.string(
+            text = string(
                 codes,
                 self.bytes,
                 PREFIXES.get(self.bytes, ""),

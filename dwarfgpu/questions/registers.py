@@ -16,8 +16,7 @@ from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.layout import fitted
-from dwarfgpu.render.numbers import formatted, signed
-from dwarfgpu.render.values import ValueWriter, flags_text, value_text
+from dwarfgpu.render.values import ValueWriter, flags_text, formatted, signed, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

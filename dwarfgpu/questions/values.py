@@ -13,8 +13,7 @@ from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer, resolved
-from dwarfgpu.render.numbers import whole
-from dwarfgpu.render.values import value_text
+from dwarfgpu.render.values import value_text, whole
 from dwarfgpu.render.variables import value_in_lanes
 from dwarfgpu.render.written_text import own
 

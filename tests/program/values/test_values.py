@@ -33,8 +33,7 @@ from dwarfgpu.program.types.model import (
 from dwarfgpu.program.values.objects import Object, constant
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, cannot_access
-from dwarfgpu.render.numbers import check_format, general
-from dwarfgpu.render.values import Look, value_json, value_text
+from dwarfgpu.render.values import Look, check_format, general, value_json, value_text
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
