@@ -13,9 +13,19 @@ from attrs import evolve
 import dwarfgpu
 from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
-from dwarfgpu.questions.table import AT_ONCE, CHECK, CLOSED, LIMIT, MORE_MEMORY, OF_CHECKS, PERMISSIVE, SEED, SIZES
+from dwarfgpu.questions.table import (
+    AT_ONCE,
+    CHECK,
+    CLOSED,
+    FORMATS,
+    LIMIT,
+    MORE_MEMORY,
+    OF_CHECKS,
+    PERMISSIVE,
+    SEED,
+    SIZES,
+)
 from dwarfgpu.regular_files import read_input, whole_output
-from dwarfgpu.render.profiles import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import evolve
 
 from dwarfgpu import __version__, budget
-from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.compilers import BUILD, SOURCES, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
@@ -30,6 +29,7 @@ from dwarfgpu.render.written_text import SafeStream, may_be_left, silence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dwarfgpu.cli.debug import ShellCommand
     from dwarfgpu.questions.registry import Argument, Command
 
 
@@ -188,7 +188,7 @@ def _parse(words: list[str]) -> Any:
     check_gone(name, words)
     if name in AT_SHELL:
         return _question(name, AT_SHELL[name], words)
-    if name not in debug.COMMANDS:
+    if name not in _others():
         raise _unknown(name)
     return _other(name, words)
 
@@ -200,14 +200,23 @@ def _is_page(name: str) -> bool:
     return name not in summaries() and name in pages()
 
 
+def _others() -> dict[str, ShellCommand]:
+    """Return the commands that are no questions; a question does not need them."""
+    from dwarfgpu.cli.debug import COMMANDS
+
+    return COMMANDS
+
+
 def _other_parser(name: str) -> _ArgumentParser:
     """Return the parser of a command that is no question."""
-    command = debug.COMMANDS[name]
+    command = _others()[name]
     parser = _parser(name, command.description, command.examples)
     for argument in command.arguments:
         _add(parser, argument, is_expression=False)
     if name == "debug":
-        debug.add_arguments(parser)
+        from dwarfgpu.cli.debug import add_arguments
+
+        add_arguments(parser)
     if name == "completion":
         from dwarfgpu.cli.completion import SCRIPTS
 
@@ -222,7 +231,7 @@ def _other_parser(name: str) -> _ArgumentParser:
 
 def _other(name: str, words: list[str]) -> Any:
     """Read the words behind the name of a command that is no question."""
-    arguments = debug.COMMANDS[name].arguments
+    arguments = _others()[name].arguments
     words = _with_values(words, arguments)
     is_mixed = any(each.is_many and not each.is_option for each in arguments)
     parser = _other_parser(name)
@@ -238,7 +247,7 @@ def _other(name: str, words: list[str]) -> Any:
 
     def run_command(session: Session) -> int:
         try:
-            return debug.COMMANDS[name].load()(session, options)
+            return _others()[name].load()(session, options)
         except UsageError as error:
             for flag, following in _apart(words, arguments):
                 if re.search(rf"argument {following!r} is not|no kernel {following!r}", error.message):
@@ -588,7 +597,7 @@ def _add_common(
 
 def summaries() -> dict[str, str]:
     """Return what each command of the shell is for."""
-    known = {name: command.summary for name, command in debug.COMMANDS.items()}
+    known = {name: command.summary for name, command in _others().items()}
     known |= {command.at_shell.names[0]: command.summary for command in AT_SHELL.values()}
     return known
 
@@ -605,7 +614,7 @@ def parser_of(name: str) -> argparse.ArgumentParser | None:
     """Return the parser of a command of the shell, if it is one."""
     if name in AT_SHELL:
         return _question_parser(name, AT_SHELL[name])
-    if name in debug.COMMANDS:
+    if name in _others():
         return _other_parser(name)
     return None
 
@@ -619,7 +628,7 @@ MOST_SHOWN = 4
 def _overview(*, is_full: bool) -> str:
     """Return the help of the program: all commands with what they do, or the most needed ones and the other names."""
     known = summaries()
-    groups = {name: command.group for name, command in debug.COMMANDS.items()}
+    groups = {name: command.group for name, command in _others().items()}
     groups |= {name: command.at_shell.group for name, command in AT_SHELL.items()}
     width = max(map(len, known))
     lines = ["usage: dwarfgpu COMMAND [OPTION...]", "       dwarfgpu --version", ""]
@@ -653,7 +662,7 @@ def _unknown(name: str) -> UsageError:
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
     from dwarfgpu.questions.table import COMMANDS
 
-    names = (*AT_SHELL, *debug.COMMANDS, "help")
+    names = (*AT_SHELL, *_others(), "help")
     if any(command.name == name for command in COMMANDS):
         near: str | None = f"`dwarfgpu debug FILE KERNEL ... -ex {name!r}` gives it to the debugger, which has it"
     else:

@@ -433,7 +433,8 @@ def _missed_or_moved(
 
 def settle_output(options: Any) -> None:
     """Decide whether ``-o`` names a profile or a trace for another viewer, or a file for the answer, as usual."""
-    from dwarfgpu.render.profiles import CHROME, FORMATS, format_of
+    from dwarfgpu.questions.profiles import CHROME, format_of
+    from dwarfgpu.questions.table import FORMATS
 
     options.profile_file, path = None, options.output
     is_traced, kind = options.trace is not None, options.profile_format
@@ -468,7 +469,7 @@ def _write_profile(
     """Write what was counted, or what one wave did, in the format of a viewer, if that is asked for."""
     if options.profile_file is None:
         return
-    from dwarfgpu.render.profiles import CHROME, chrome_trace, written
+    from dwarfgpu.questions.profiles import CHROME, chrome_trace, written
 
     if options.profile_format != CHROME:
         assert profile is not None  # noqa: S101 (`settle_output` refuses all else)

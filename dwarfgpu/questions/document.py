@@ -213,12 +213,11 @@ def listing(
     *,
     around: Json | None = None,
     empty: str = "",
-    most: int | None = None,
     **options: Any,
 ) -> Document:
     """Return an answer that is a list: one record makes its text, JSON, CSV and HTML.
 
-    The text is the table of the record, or what ``text`` makes of the rows: of the first ``most`` if there are more.
+    The text is the table of the record, or what ``text`` makes of the rows.
     ``around`` is more of the JSON object; the rows are where it has their key, else last.
     """
 
@@ -227,15 +226,12 @@ def listing(
 
     def lines(_output: Output) -> Iterator[str]:
         found = list(known())
-        shown = found[:most]
         if empty and not found:
             yield empty
         elif text is not None:
-            yield from text(shown)
+            yield from text(found)
         elif isinstance(record, Record):
-            yield from record.lines(shown, indent=0)
-        if len(shown) < len(found):
-            yield f"  and {len(found) - len(shown)} more (-all shows them)"
+            yield from record.lines(found, indent=0)
 
     def documents() -> Iterator[Json]:
         yield from map(record.json if isinstance(record, Record) else record, known())

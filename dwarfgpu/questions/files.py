@@ -608,9 +608,7 @@ def core_text(opened: OpenedCore, parts: Rows) -> Iterator[str]:
         rows = [SimpleNamespace(**row, loaded=loaded) for row in parts[name]]
         if rows:
             yield style("name", title)
-            yield from record.lines(rows[:MAX_ROWS], width=room())
-            if len(rows) > MAX_ROWS:
-                yield f"  ... and {len(rows) - MAX_ROWS} more (--json has all)"
+            yield from record.lines(rows, MAX_ROWS, width=room())
     if not parts["waves"]:
         yield from labelled("waves", "none can be read")
     if opened.problems:

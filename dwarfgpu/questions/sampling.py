@@ -10,10 +10,10 @@ from dwarfgpu.audits.samples.sample_files import read_samples
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.questions import profiles
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.render import profiles
 from dwarfgpu.render import report as html
-from dwarfgpu.render.layout import WIDTH, counted, folded, laid_out, ranges_text, room, style, table
+from dwarfgpu.render.layout import WIDTH, counted, folded, laid_out, left_out, ranges_text, room, style, table
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
 from dwarfgpu.states.program import Program, open_program
@@ -200,15 +200,11 @@ def annotation_text(annotation: Annotation, files: str) -> Iterator[str]:
     rows = annotation.lines()
     if rows:
         yield ""
-        yield from lines.lines(rows[:MAX_LINES], width=width)
-    if len(rows) > MAX_LINES:
-        yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
+        yield from lines.lines(rows, MAX_LINES, "line", width=width)
     around = annotation.loops()
     if around:
         yield ""
-        yield from loops.lines(around[:MAX_LOOPS], width=width)
-        if len(around) > MAX_LOOPS:
-            yield f"  ... and {counted(len(around) - MAX_LOOPS, 'more loop')} (--json has all)"
+        yield from loops.lines(around, MAX_LOOPS, "loop", width=width)
     for each in annotation.instructions[:MAX_HOT]:
         yield ""
         yield from _instruction_text(annotation, each)
@@ -232,9 +228,7 @@ def _instruction_text(annotation: Annotation, each: HotInstruction) -> Iterator[
         yield from folded(f"  {text}", width, 4)
     for variable in each.variables[:MAX_VARIABLES]:
         yield from folded(f"  {variable.name}: {_place_of(variable)}", width, 4)
-    more_of_them = len(each.variables) - MAX_VARIABLES
-    if more_of_them > 0:
-        yield f"  ... and {counted(more_of_them, 'more variable')} (--json has all)"
+    yield from left_out(len(each.variables), MAX_VARIABLES, "variable")
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
@@ -303,8 +297,7 @@ def compared_text(before: Annotation, after: Annotation, rows: list[dict[str, An
                  for part in (f"{side['samples']:,}", f"{100 * side['share']:.1f}%"))  # fmt: skip
         cells.append((name, *sides, f"{100 * row['change']:+.1f}%"))  # type: ignore[arg-type]
     yield from table(cells, "lrrrrr", width=room(), is_headed=True)
-    if len(rows) > MAX_LINES:
-        yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
+    yield from left_out(len(rows), MAX_LINES, "line")
 
 
 # --- The page -------------------------------------------------------------------------------------------------------

@@ -41,7 +41,6 @@ from dwarfgpu.questions.selection import (
 )
 from dwarfgpu.questions.settings import SETTINGS
 from dwarfgpu.render.layout import shown
-from dwarfgpu.render.profiles import FORMATS
 from dwarfgpu.render.records import Record
 
 if TYPE_CHECKING:
@@ -145,6 +144,8 @@ OF_CHECKS = tuple(
 """How findings of the checks of a run are chosen and written."""
 EXPLAIN = option("-explain RULE", "explain the rule of a finding, and how to fix it")
 FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less than PERCENT is right, or has a location", read=float)
+FORMATS = ("speedscope", "chrome", "pprof")
+"""The formats of profiles."""
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")

@@ -35,7 +35,6 @@ from dwarfgpu.render.lanes import (
 )  # fmt: skip
 from dwarfgpu.render.layout import fitted, lanes_text, problem_json, style
 from dwarfgpu.render.records import Record, column, fact
-from dwarfgpu.render.wave_map import lanes_svg, places_map, values_grid, values_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -243,6 +242,8 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
 
     def text(groups: Sequence[list[LaneStatus]]) -> Iterable[str]:
         if arguments.has("svg"):
+            from dwarfgpu.render.wave_map import lanes_svg
+
             return lanes_svg(here, chosen)
         table = lanes_columns(here).screen(
             groups,
@@ -297,6 +298,8 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: 
 
 
 def lane_map(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.render.wave_map import places_map, values_grid, values_map
+
     here = lanes_here(selection)
     per_row = _per_row(here, arguments)
     if not arguments.text:

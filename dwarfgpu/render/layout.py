@@ -383,6 +383,13 @@ def fitted(text: str, indent: int = 0) -> list[str]:
     return folded(" ".join(word.replace(",", ", ") if len(word) > longest else word for word in words), room(), indent)
 
 
+def left_out(count: int, most: int | None, noun: str = "", how: str = "--json has all") -> list[str]:
+    """Return the line about the rows of a list that are not shown, if it has more than ``most``."""
+    if most is None or count <= most:
+        return []
+    return [f"  ... and {counted(count - most, f'more {noun}') if noun else f'{count - most} more'} ({how})"]
+
+
 def command_lines(words: Iterable[str], indent: int = 0) -> list[str]:
     """Return a command in lines that fit the screen, with the marks of a shell that goes on in the next line."""
     lines: list[str] = []

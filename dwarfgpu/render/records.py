@@ -12,10 +12,10 @@ import attrs
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render.layout import TableLine, columns, plain, table
+from dwarfgpu.render.layout import TableLine, columns, left_out, plain, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.render.written_text import StyleName
 
@@ -143,6 +143,7 @@ class Record:
         ]
         return columns(tuple(self.head[index] for index in used), lines)
 
-    def lines(self, rows: Iterable[Any], **options: Any) -> list[str]:
-        """Return the lines of a table with its head (`layout.table`)."""
-        return table([self.head, *map(self.cells, rows)], self.sides, is_headed=True, **options)
+    def lines(self, rows: Sequence[Any], most: int | None = None, noun: str = "", **options: Any) -> list[str]:
+        """Return the lines of a table with its head (`layout.table`), of at most the first rows."""
+        cells = [self.head, *map(self.cells, rows[:most])]
+        return [*table(cells, self.sides, is_headed=True, **options), *left_out(len(rows), most, noun)]

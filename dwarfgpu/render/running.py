@@ -326,9 +326,7 @@ STEP = Record(
 
 def profile_text(rows: tuple[ProfiledLine, ...]) -> Iterator[str]:
     """Yield a profile: the lines with most instructions."""
-    yield from _counted(rows).lines(rows[:MAX_LINES], width=room())
-    if len(rows) > MAX_LINES:
-        yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
+    yield from _counted(rows).lines(rows, MAX_LINES, "line", width=room())
 
 
 def _counted(rows: tuple[ProfiledLine, ...]) -> Record:

@@ -32,7 +32,8 @@ from dwarfgpu.isa.formats import bits_of, formats, insert
 from dwarfgpu.isa.tables import generation, table
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.render.profiles import CHROME, FORMATS, chrome_trace, written
+from dwarfgpu.questions.profiles import CHROME, chrome_trace, written
+from dwarfgpu.questions.table import FORMATS
 from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text
 from dwarfgpu.render.values import value_text
 from fuzz.frame import ROOT, Asking, Chance, Drive, Setting, Steps, Wrong

@@ -22,7 +22,7 @@ from dwarfgpu.audits.samples.annotation import (
 from dwarfgpu.audits.samples.sample_files import BROKEN, UNKNOWN_CODE, read_samples
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from dwarfgpu.render.profiles import written
+from dwarfgpu.questions.profiles import written
 from dwarfgpu.states.program import open_program
 from tests.builders import protobuf
 from tests.builders.errors import raised

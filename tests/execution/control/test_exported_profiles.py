@@ -15,7 +15,7 @@ from dwarfgpu.execution.control.tracing import StepTrace
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.scopes import SourceCall
 from dwarfgpu.program.code.weighted_stacks import StackLevel, StackProfile, WeightedStack
-from dwarfgpu.render.profiles import chrome_trace, written
+from dwarfgpu.questions.profiles import chrome_trace, written
 from dwarfgpu.render.values import value_text
 from tests.builders import protobuf
 from tests.builders.browser import errors_of

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import __version__
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.table import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     _Frame = tuple[str, str, int, int]
     """A name, and a place in the source as far as it is known: file, line, column."""
 
-SPEEDSCOPE, CHROME, PPROF = FORMATS = "speedscope", "chrome", "pprof"
+SPEEDSCOPE, CHROME, PPROF = FORMATS
 ENDINGS = {
     ".trace.json": CHROME, ".chrome.json": CHROME, ".json": SPEEDSCOPE, ".speedscope": SPEEDSCOPE,
     ".pb.gz": PPROF, ".pb": PPROF, ".pprof": PPROF,
