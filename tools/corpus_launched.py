@@ -345,10 +345,11 @@ def read_launched(
 def _launched(program: Any, kernel: str, segment: bytes) -> Wave:
     """Return the first wave of a dispatch of one work-group of one wave."""
     from dwarfgpu.execution.launch.dispatch import initial_state
+    from dwarfgpu.execution.launch.options import LaunchOptions
     from dwarfgpu.execution.launch.planning import plan
 
     lanes = program.target.lane_count
-    dispatch = plan(program.file, kernel, (lanes,), (lanes,), segment)
+    dispatch = plan(program.file, kernel, LaunchOptions(lanes, lanes), segment)
     initial: dict[str, Number] = {}
     for value in initial_state(dispatch, dispatch.geometry.place(0)):
         row = value.row

@@ -15,6 +15,7 @@ from dwarfgpu.dap.stack import MOST_THREADS
 from dwarfgpu.dap.steps import run
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.execution.launch.options import LISTS, NUMBERS
 from dwarfgpu.execution.launch.triton import kernel_and_arguments
 from dwarfgpu.program.code.code_object import check_has_kernels
 from dwarfgpu.program.frames.selectors import wave_named
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-NUMBERS = ("at-once", "seed", "weak-memory", "agents")
-"""The options of a launch that are numbers; others are texts."""
-LISTS = ("fine-grained",)
 _WORD = re.compile(r"-(\w)")
 
 

@@ -22,7 +22,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, is_interrupt, u
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.halts import INTERRUPT, LIMIT, STUCK, Halt, uninterrupted
 from dwarfgpu.execution.launch.made_arguments import MADE, MadeLaunch, argument_texts, launch_sizes, made_arguments
-from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS, sizes
+from dwarfgpu.execution.launch.options import OPTIONS, sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import begin
@@ -209,8 +209,6 @@ def _left_out(judgement: Judgement) -> Iterator[str]:
 
 # --- What is launched -------------------------------------------------------------------------------------------------
 
-_OF_LAUNCH = "grid", "work-group", "seed", "at-once", *MEMORY_OPTIONS
-"""The options that the debugger takes, too."""
 ALONE = "none"
 """What stands for the other build if there is to be none."""
 ONE_GROUP = "one work-group was executed, where local and global ids are the same: a larger --grid tells them apart"
@@ -247,7 +245,7 @@ class _Launch:
 
     def _command(self, option: Callable[[str], Any]) -> tuple[str, ...]:
         """Return the words that launch the kernel in the debugger."""
-        chosen = {name: option(name) for name in _OF_LAUNCH}
+        chosen = {name: option(name) for name in OPTIONS}
         options = [word for name, value in chosen.items() if value is not None for word in (f"--{name}", f"{value}")]
         build = BUILD.words() if is_source(self.file_words[0]) else ()
         words = [MADE] if self.words is None else self.words

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.launch import planning
 from dwarfgpu.execution.launch.dispatch import initial_state
+from dwarfgpu.execution.launch.options import LaunchOptions
+from dwarfgpu.execution.launch.options import number as number_of
 from dwarfgpu.execution.launch.structures import read_object
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import check_has_kernels
@@ -43,15 +45,9 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
         raise arguments.wrong("needs -grid")
     file = selection.opened.file
     check_has_kernels(file)
-    dispatch = planning.plan(
-        file,
-        words[0],
-        planning.sizes(arguments.get("grid"), "--grid"),
-        planning.work_group_size(arguments.get("work-group")),
-        planning.arguments(arguments.many("arg"), "--arg") or None,
-        **planning.memory_options(arguments.get),
-    )
-    number, count = planning.number(arguments.get("wave") or "1", "--wave"), dispatch.geometry.wave_count
+    args = planning.arguments(arguments.many("arg"), "--arg") or None
+    dispatch = planning.plan(file, words[0], LaunchOptions.read(arguments.get), args)
+    number, count = number_of(arguments.get("wave") or "1", "--wave"), dispatch.geometry.wave_count
     if not 1 <= number <= count:
         raise UsageError(f"Unknown wave {number}.", kind="no_wave", hint=f"they are 1 to {count}")
     place = dispatch.geometry.place(number - 1)
@@ -102,7 +98,7 @@ def structure(selection: Selection, arguments: Arguments) -> Document:
     if len(words) != 2 or words[0] not in STRUCTURES:
         raise arguments.wrong(f"needs one of {', '.join(STRUCTURES)}, and an address")
     machine = selection.memory
-    address = planning.number(words[1].removeprefix("global#"), "ADDR")
+    address = number_of(words[1].removeprefix("global#"), "ADDR")
     found = read_object(machine, machine.target, words[0], address)
     return Document(OBJECT.json(found), lambda _output: object_text(found), has_failed=bool(found.violations))
 

@@ -106,8 +106,8 @@ ROWS = """
     3 info /nonexistent/file
     3 ls /dev/null
     2 $STATE group_x --grid 64 | group_x can have work-groups of several sizes
-    2 $STATE group_x --grid a --work-group 1 | --grid 'a' is not a number
-    2 $STATE group_x --grid 1,,2 --work-group 1 | --grid '' is not a number
+    2 $STATE group_x --grid a --work-group 1 | the grid 'a' is not a number
+    2 $STATE group_x --grid 1,,2 --work-group 1 | the grid '' is not a number
     2 $STATE group_x --grid 1,1,1,1 --work-group 1 | a grid has 1 to 3 dimensions, not 4
     2 $STATE group_x --grid $MANY --work-group 1 | is not a number
     2 run fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 | it is not a code object with

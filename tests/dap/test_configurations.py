@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS
+from dwarfgpu.execution.launch.options import OPTIONS
 from tests.builders.dap_client import INITIALIZE, LocalClient
 from tests.builders.folders import ROOT
 
@@ -64,5 +64,5 @@ def test_the_manifest_has_what_the_page_has() -> None:
         assert set(body) - {"name", "type", "request"} <= set(
             MANIFEST["configurationAttributes"][body["request"]]["properties"]
         )
-    options = {re.sub(r"-(\w)", lambda match: match[1].upper(), name) for name in MEMORY_OPTIONS}
+    options = {re.sub(r"-(\w)", lambda match: match[1].upper(), name) for name in OPTIONS}
     assert options <= named

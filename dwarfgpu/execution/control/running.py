@@ -657,7 +657,7 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
     expression.check_names()
 
 
-def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
+def launch(
     file: File | bytes,
     kernel: str,
     args: Any = None,
@@ -665,18 +665,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     grid: Sequence[int] | int,
     work_group: Sequence[int] | int | None = None,
     machine: Gpu | None = None,
-    private_size: int | None = None,
-    dynamic_local: int | None = None,
-    padding: int | None = None,
-    permissive: bool = False,
-    at_once: int | None = None,
-    seed: int | None = None,
-    weak_memory: int | None = None,
-    agents: int = 1,
-    fine_grained: Sequence[str] = (),
-    check: str | None = None,
-    read_only: Sequence[str] = (),
-    write_only: Sequence[str] = (),
+    **options: Any,
 ) -> Running:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
@@ -716,26 +705,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         message = f"a {type(file).__name__} is not a file of code"
         hint = "launch(FILE, KERNEL, ARGUMENTS, grid=N, work_group=N), where FILE is a name, or what `open` returns"
         raise UsageError(message, hint=hint)
-    launched = dispatch.launch(
-        dispatch.machine_for(file, kernel) if machine is None else machine,
-        file,
-        kernel,
-        grid=grid,
-        work_group=work_group,
-        args=args,
-        private_size=private_size,
-        dynamic_local=dynamic_local,
-        padding=padding,
-        permissive=permissive,
-        at_once=at_once,
-        seed=seed,
-        weak_memory=weak_memory,
-        agents=agents,
-        fine_grained=fine_grained,
-        check=check,
-        read_only=read_only,
-        write_only=write_only,
-    )
+    if machine is None:
+        machine = dispatch.machine_for(file, kernel)
+    launched = dispatch.launch(machine, file, kernel, args=args, grid=grid, work_group=work_group, **options)
     program = file if isinstance(file, Program) else None
     if program is not None and program.file is not launched.plan.file:
         program = Program(launched.plan.file, dialect=program.dialect, repair=program.repair)
@@ -756,36 +728,21 @@ def launched_with(
     from dwarfgpu.execution.launch.launch import machine_for
     from dwarfgpu.execution.launch.made_arguments import MADE, made_arguments, made_text
     from dwarfgpu.execution.launch.missing_words import check_complete
+    from dwarfgpu.execution.launch.options import LaunchOptions
 
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
-    grid = planning.sizes(option("grid"), "the grid") if option("grid") else ()
-    work_group = planning.work_group_size(option("work-group"))
+    options = LaunchOptions.read(option)
     is_made, made = words in ([MADE], (MADE,)), ""
     if not isinstance(words, dict):
-        check_complete(file, kernel, grid, work_group, None if is_made else words or ())
+        check_complete(file, kernel, options.grid, options.work_group, None if is_made else words or ())
     if is_made:
-        words = made_arguments(program, kernel, prod(grid), option("seed") or 0)
+        words = made_arguments(program, kernel, prod(options.grid), options.seed or 0)
         made = made_text(file, kernel, words)
     machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
-    running = launch(
-        program,
-        kernel,
-        planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words,
-        machine=machine,
-        grid=grid,
-        work_group=work_group,
-        **planning.memory_options(option),
-        at_once=option("at-once"),
-        seed=option("seed"),
-        weak_memory=option("weak-memory"),
-        agents=option("agents") or 1,
-        fine_grained=tuple(option("fine-grained") or ()),
-        check=option("check"),
-        read_only=tuple(option("read-only") or ()),
-        write_only=tuple(option("write-only") or ()),
-    )
+    args = planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words
+    running = launch(program, kernel, args, machine=machine, **options.given())
     running.made = made
     running.keeps_launch = False  # who steps or traces it decides
     return running

@@ -7,8 +7,8 @@ machine unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter, index
+from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +21,7 @@ from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.argument_values import array_at
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses, PlannedDispatch
+from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.padding import padding_of
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, check_room, groups_at_once, start_waves
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 MAX_SCALAR = 106
 """s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
-MOST_AGENTS = 8
-"""More agents show nothing that these do not."""
 
 
 class _Buffers(dict["str | int", "Array"]):
@@ -94,14 +93,6 @@ class Launched:
         return {buffer.name: buffer.address for buffer in self.plan.buffers}
 
 
-def _sizes(name: str, given: Sequence[int] | int) -> tuple[int, ...]:
-    """Return one size or several as numbers of Python."""
-    try:
-        return tuple(map(index, given if isinstance(given, Iterable) else (given,)))
-    except TypeError:
-        raise UsageError(f"{name} is {given!r:.40}", hint="give 1 to 3 integers, such as 64 or (64, 4)") from None
-
-
 def _named(file: File) -> CodeObject | str:
     """Return what a user means: of a program its file."""
     if isinstance(file, Program):
@@ -118,59 +109,21 @@ def machine_for(file: File, kernel: str) -> Gpu:
     return Gpu(find_target(code_object.image, described.wavefront_size if described else None).target)
 
 
-def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
-    machine: Gpu,
-    file: File,
-    kernel: str,
-    *,
-    grid: Sequence[int] | int,
-    work_group: Sequence[int] | int | None = None,
-    args: Any = None,
-    private_size: int | None = None,
-    dynamic_local: int | None = None,
-    padding: int | None = None,
-    permissive: bool = False,
-    at_once: int | None = None,
-    seed: int | None = None,
-    weak_memory: int | None = None,
-    agents: int = 1,
-    fine_grained: Sequence[str] = (),
-    check: str | None = None,
-    read_only: Sequence[str] = (),
-    write_only: Sequence[str] = (),
-) -> Launched:
+def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: Any) -> Launched:
     """Put a kernel with everything that it needs in the memory of a machine, and every wave at its first instruction.
 
-    The options are those of `control.running.launch`.
+    What else is given are the fields of `LaunchOptions`.
     """
-    if at_once is not None and at_once < 1:
-        raise UsageError(f"{at_once} waves at a time: there must be one at least")
-    if seed is not None and seed < 0:
-        raise UsageError(f"the seed {seed} is negative")
-    if weak_memory is not None and weak_memory < 0:
-        raise UsageError(f"the seed {weak_memory} of weak memory is negative")
-    if agents < 1 or agents > MOST_AGENTS:
-        raise UsageError(f"{agents} agents: there are 1 to {MOST_AGENTS}")
-    if weak_memory is None and (agents > 1 or fine_grained):
-        raise UsageError("agents and fine-grained buffers go with weak memory", hint="name a seed with --weak-memory")
-    check = machine.check if check is None else check
-    checks = None if check is None else check_names(check, is_weak=weak_memory is not None)
+    options = LaunchOptions(**given)
+    check = machine.check if options.check is None else options.check
+    checks = None if check is None else check_names(check, is_weak=options.weak_memory is not None)
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     named = _named(file)
     code_object = _opened(machine, named) if isinstance(named, str) else runnable(named)
     code = _loaded(machine, code_object)
-    planned = plan(
-        code_object,
-        kernel,
-        _sizes("grid", grid),
-        None if work_group is None else _sizes("work_group", work_group),
-        args,
-        addresses=Addresses(_free(machine), code.load_address if code is not None else None),
-        private_size=private_size,
-        dynamic_local=dynamic_local,
-        padding=0 if permissive and padding is None else padding,
-    )
+    addresses = Addresses(_free(machine), code.load_address if code is not None else None)
+    planned = plan(code_object, kernel, options, args, addresses)
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="launch it without `machine`")
@@ -194,17 +147,18 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
-    machine.is_launched, machine.is_permissive, machine.past = True, permissive, None
-    _name_buffers(machine, planned, _closed(planned, read_only, write_only))
+    machine.is_launched, machine.is_permissive, machine.past = True, options.permissive, None
+    _name_buffers(machine, planned, _closed(planned, options))
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
-    machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
-    machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
+    machine.scratch_base = planned.start.scratch.base
+    machine.seed = options.weak_memory if options.seed is None else options.seed
+    machine.weak_memory = None if options.weak_memory is None else _weak(planned, options.weak_memory, options)
     machine.checks = None if checks is None else _checks(checks, planned)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
         return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
-    machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
+    machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, options.at_once), prefix, options.seed)
     indices = machine.start_ahead()
     machine.renew_device()
     return Launched(planned, number, indices, machine)
@@ -227,7 +181,7 @@ def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
     )
 
 
-def _closed(planned: PlannedDispatch, read_only: Sequence[str], write_only: Sequence[str]) -> dict[str, str]:
+def _closed(planned: PlannedDispatch, options: LaunchOptions) -> dict[str, str]:
     """Return the access of the buffers that are read-only, as an option or the source says, or write-only."""
     given = explicit_arguments(planned.kernel)
     closed = {}
@@ -236,7 +190,7 @@ def _closed(planned: PlannedDispatch, read_only: Sequence[str], write_only: Sequ
         is_constant = argument is not None and (argument.is_const or argument.address_space == "constant")
         if is_constant or (isinstance(buffer.pointed, Qualified) and buffer.pointed.word == "const"):
             closed[buffer.name] = READ_ONLY
-    for names, access in ((read_only, READ_ONLY), (write_only, WRITE_ONLY)):
+    for names, access in ((options.read_only, READ_ONLY), (options.write_only, WRITE_ONLY)):
         for name in names:
             _check_buffer(planned, name)
             closed[name] = access
@@ -250,14 +204,14 @@ def _check_buffer(planned: PlannedDispatch, name: str) -> None:
         raise UsageError(f"{planned.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
 
 
-def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:
+def _weak(planned: PlannedDispatch, seed: int, options: LaunchOptions) -> WeakSettings:
     from dwarfgpu.execution.weak_memory import WeakSettings
 
     buffers = {buffer.name: (buffer.address, buffer.address + max(buffer.size, 1) - 1) for buffer in planned.buffers}
-    for name in fine_grained:
+    for name in options.fine_grained:
         _check_buffer(planned, name)
-    ranges = tuple(buffers[name] for name in fine_grained)
-    return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", ranges)
+    ranges = tuple(buffers[name] for name in options.fine_grained)
+    return WeakSettings(seed, options.agents, planned.kernel.execution_mode or "cu", ranges)
 
 
 def _free(machine: Gpu) -> int:

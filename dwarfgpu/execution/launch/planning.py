@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from dwarfgpu.execution.launch.dispatch import (
     scratch_waves,
     structures,
 )
+from dwarfgpu.execution.launch.options import LaunchOptions, number
 from dwarfgpu.execution.launch.triton import TritonLaunch, triton_launch
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, target_id
@@ -65,26 +66,15 @@ class Facts:
     group_size: int
 
 
-def plan(  # noqa: PLR0913 (what a dispatch has)
-    file: CodeObject,
-    kernel_name: str,
-    grid: tuple[int, ...],
-    work_group: tuple[int, ...] | None,
-    args: Any = None,
-    *,
-    addresses: Addresses | None = None,
-    private_size: int | None = None,
-    dynamic_local: int | None = None,
-    padding: int | None = None,
+def plan(
+    file: CodeObject, kernel_name: str, options: LaunchOptions, args: Any = None, addresses: Addresses | None = None
 ) -> PlannedDispatch:
     """Plan the dispatch of a kernel. Without a work-group it has the one that the kernel requires, or Triton's.
 
-    ``args`` are as `kernarg.lay_out` takes them. ``private_size`` is the private memory of a work-item in bytes, where
-    a kernel with a dynamic stack needs more than its own; ``dynamic_local`` is added to the local memory of a
-    work-group. Without it, a kernel of Triton has what the file beside it says. ``padding`` is how many bytes before
-    and behind each buffer have no memory.
+    ``args`` are as `kernarg.lay_out` takes them. Without the option ``dynamic_local`` a kernel of Triton has the local
+    memory that the file beside it says.
     """
-    padding = PADDING if padding is None else padding
+    padding = PADDING if options.padding is None and not options.permissive else options.padding or 0
     if not 0 <= padding <= MOST_PADDING:
         raise UsageError(f"{padding} bytes of padding: there are 0 to {MOST_PADDING} before and after each buffer")
     addresses = addresses or Addresses()
@@ -93,13 +83,14 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
     triton = triton_launch(file)
     if triton is not None and triton.kernel != facts.kernel.name:
         triton = None
-    shape = geometry(grid, work_group or _work_group(facts.kernel, triton), target.lane_count)
+    shape = geometry(options.grid, options.work_group or _work_group(facts.kernel, triton), target.lane_count)
     _check_kernel(facts.kernel, shape)
     for axis in (1, 2):
         if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
             message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
             raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
-    private = _private_size(facts, private_size)
+    private = _private_size(facts, options.private_size)
+    dynamic_local = options.dynamic_local
     if dynamic_local is None:
         dynamic_local = max(0, triton.local_size - facts.group_size) if triton is not None else 0
     elif dynamic_local < 0:
@@ -344,37 +335,6 @@ _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?
 _ENUMERATOR = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-MAX_DIGITS = 400
-"""Of a number in the words of a command: Python needs long for very many."""
-
-
-def number(text: str, what: str) -> int:
-    """Parse a number in decimal or hexadecimal (0x10); ``what`` is its name in messages."""
-    if not INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
-        raise UsageError(f"{what} {text[:40]!r} is not a number", hint="write it in decimal, or as 0x10")
-    return int(text, 0) if "x" in text.lower() else int(text)
-
-
-MEMORY_OPTIONS = "private-size", "dynamic-local", "padding"
-
-
-def memory_options(option: Callable[[str], Any]) -> dict[str, Any]:
-    """Return the options of a launch that say how much memory there is; ``option`` returns the text of each."""
-    texts = {name: option(name) for name in MEMORY_OPTIONS}
-    sizes = {name.replace("-", "_"): number(text, f"--{name}") for name, text in texts.items() if text is not None}
-    return sizes if option("permissive") in (None, False) else {**sizes, "permissive": True}
-
-
-def sizes(text: str, what: str) -> tuple[int, ...]:
-    """Parse ``X``, ``X,Y`` or ``X,Y,Z``."""
-    if re.fullmatch(r"[1-9]\d*(x[1-9]\d*)+", text):
-        raise UsageError(f"{what} {text[:40]!r} is not a number", hint=f"write {text[:40].replace('x', ',')}")
-    return tuple(number(part.strip(), what) for part in text.split(","))
-
-
-def work_group_size(text: str | None) -> tuple[int, ...] | None:
-    """Parse the size of a work-group, which may not be given."""
-    return None if text is None else sizes(text, "--work-group")
 
 
 def arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:

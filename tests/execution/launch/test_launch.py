@@ -20,6 +20,7 @@ from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch import planning
 from dwarfgpu.execution.launch.dispatch import initial_state
 from dwarfgpu.execution.launch.launch import Launched, launch, machine_for
+from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.launch.structures import read_object
 from dwarfgpu.execution.launch.triton import triton_launch
@@ -274,7 +275,11 @@ def test_files_in_memory_and_kernels_that_require_a_work_group():
     machine = machine_for(file, "group_x")
     launch(machine, file, "group_x", grid=(64,), work_group=(64,))
     assert machine.code_objects[0].sha256 is None
-    assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", (64,), None).start.geometry.work_group == (8, 4, 2)
+    assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", LaunchOptions(64)).start.geometry.work_group == (
+        8,
+        4,
+        2,
+    )
 
 
 @pytest.mark.parametrize("suffix", ["json", "dgs"])
@@ -313,7 +318,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
         file = opened(bytes(content))
         for kernel in file.kernels.kernels:
             with contextlib.suppress(DwarfGpuError):
-                planned = plan(file, kernel.name, (70,), (64,))
+                planned = plan(file, kernel.name, LaunchOptions(70, 64))
                 for number in range(planned.geometry.wave_count):
                     initial_state(planned, planned.geometry.place(number))
                 launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
@@ -355,10 +360,12 @@ def test_machines_and_files_that_do_not_fit():
     path = str(FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.o")
     name = opened(path).kernels.kernels[0].name
     with pytest.raises(UsageError, match="a file that is not linked cannot be loaded"):
-        plan(opened(path), name, (64,), (64,))
+        plan(opened(path), name, LaunchOptions(64, 64))
     file = opened(fixture("gfx1200.w32.O2"))
-    assert "65537 work-groups in y do not fit" in str(raised(UsageError, plan, file, "group_x", (1, 65537), (1, 1)))
-    assert plan(file, "group_x", (1, 65536), (1, 1)).geometry.wave_count == 65536
+    assert "65537 work-groups in y do not fit" in str(
+        raised(UsageError, plan, file, "group_x", LaunchOptions((1, 65537), (1, 1)))
+    )
+    assert plan(file, "group_x", LaunchOptions((1, 65536), (1, 1))).geometry.wave_count == 65536
 
 
 def test_many_waves_do_not_fit_beside_others_and_start_some_at_a_time():
@@ -400,28 +407,28 @@ def changed(monkeypatch: pytest.MonkeyPatch, file: str, kernel: str, **metadata:
 )
 def test_what_the_metadata_asks(monkeypatch, metadata, grid, message):
     file = changed(monkeypatch, fixture("gfx90a.w64.O2"), "group_x", **metadata)
-    assert raised(DwarfGpuError, plan, file, "group_x", grid, (64,)).message == message
+    assert raised(DwarfGpuError, plan, file, "group_x", LaunchOptions(grid, 64)).message == message
 
 
 def test_a_name_that_several_kernels_have(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     both = file.kernels_named(["group_x", "item_x"])
     monkeypatch.setattr(file, "kernels_named", lambda _names: both)
-    assert raised(UsageError, plan, file, "k", (1,), (1,)).hint == "name one: group_x, item_x"
+    assert raised(UsageError, plan, file, "k", LaunchOptions(1, 1)).hint == "name one: group_x, item_x"
 
 
 def test_a_kernel_without_a_descriptor(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     (found,) = file.kernels_named(["group_x"])
     monkeypatch.setattr(file, "kernels_named", lambda _names: (evolve(found, descriptor=None),))
-    assert "the kernel group_x has no descriptor" in str(raised(UsageError, plan, file, "group_x", (1,), (1,)))
+    assert "the kernel group_x has no descriptor" in str(raised(UsageError, plan, file, "group_x", LaunchOptions(1, 1)))
 
 
 def test_a_processor_that_is_not_known(monkeypatch):
     file = opened(fixture("gfx90a.w64.O2"))
     found = evolve(planning.find_target(file.image), is_known=False, reason="for a test")
     monkeypatch.setattr(planning, "find_target", lambda *_: found)
-    assert "the processor of group_x is unknown" in str(raised(UsageError, plan, file, "group_x", (1,), (1,)))
+    assert "the processor of group_x is unknown" in str(raised(UsageError, plan, file, "group_x", LaunchOptions(1, 1)))
 
 
 def test_a_wave_size_that_the_processor_has_not(monkeypatch):
@@ -429,7 +436,7 @@ def test_a_wave_size_that_the_processor_has_not(monkeypatch):
     facts = evolve(planning._facts(file, "group_x"), wave_size=32)
     monkeypatch.setattr(planning, "_facts", lambda *_: facts)
     with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a does not support"):
-        plan(file, "group_x", (1,), (1,))
+        plan(file, "group_x", LaunchOptions(1, 1))
 
 
 TRITON = "fixtures/llvm24/triton.gfx942.w64.co"

@@ -7,6 +7,7 @@ import pytest
 
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.launch.made_arguments import argument_texts, launch_sizes, made_arguments
+from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.states.program import open_program
 from tests.builders.folders import FIXTURES
@@ -20,7 +21,7 @@ KERNELS += [(HIP, name) for name in ("divergent", "objects", "spaces")]
 def test_a_kernel_can_be_launched_with_them(path, kernel):
     program = open_program(str(FIXTURES / path))
     grid, group = launch_sizes(program.file, kernel)
-    planned = plan(program.file, kernel, grid, group, made_arguments(program, kernel, grid[0], 0))
+    planned = plan(program.file, kernel, LaunchOptions(grid, group), made_arguments(program, kernel, grid[0], 0))
     assert planned.geometry.grid == (128, 1, 1)
     assert not planned.notes
 
@@ -62,7 +63,7 @@ def test_pointers_in_structures_point_to_buffers_and_those_in_these_are_null(req
         "list": "1,024 of {data: 1,024 int32, next: 1,024 of {data: 0, next: 0, n: 64, call: 0}, n: 64, call: 0}",
         "out": "1,024 float32",
     }
-    planned = plan(program.file, "k", (64,), (64,), values)
+    planned = plan(program.file, "k", LaunchOptions(64, 64), values)
     assert [buffer.name for buffer in planned.buffers] == [
         "v.nodes", "v.numbers", "list[0].data", "list[0].next", "list", "out",
     ]  # fmt: skip

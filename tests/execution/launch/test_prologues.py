@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.execution.launch.dispatch import PlannedDispatch, initial_state
+from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters
@@ -46,7 +47,7 @@ def planned(folder: str, file: str, kernel: str) -> PlannedDispatch:
     code_object = opened(str(ROOT / "fixtures" / folder / file))
     metadata = code_object.kernels_named([kernel])[0].metadata
     size = metadata.reqd_workgroup_size if metadata is not None else None
-    return plan(code_object, kernel, (64, 64, 64), size or (64, 1, 1))
+    return plan(code_object, kernel, LaunchOptions((64, 64, 64), size or (64, 1, 1)))
 
 
 def owners(dispatch: PlannedDispatch) -> dict[str, tuple[InitialRegisters, int]]:
@@ -140,7 +141,7 @@ def expected(kernel: str, group: tuple[int, int, int], item: tuple[int, int, int
 
 def check_kernel(file: str, kernel: str, lines: list[str]) -> None:
     """Run a kernel in some lanes of some waves, and compare what it stores."""
-    dispatch = plan(opened(file), kernel, GRID, WORK_GROUP, [OUT])
+    dispatch = plan(opened(file), kernel, LaunchOptions(GRID, WORK_GROUP), [OUT])
     shape = dispatch.geometry
     for number in (0, 1, shape.wave_count // 2, shape.wave_count - 1):
         place = shape.place(number)
@@ -184,7 +185,7 @@ def test_every_processor_starts_as_its_compiler_expects(
         linked, code = compiled(tmp_path, require_tool, [f"-mcpu={processor}", *wave, level])
         for kernel in opened(str(linked)).kernels.kernels:
             group = kernel.metadata.reqd_workgroup_size or (64, 1, 1)
-            dispatch = plan(opened(str(linked)), kernel.name, (64, 64, 64), group)
+            dispatch = plan(opened(str(linked)), kernel.name, LaunchOptions((64, 64, 64), group))
             assert dispatch.target.lane_count == wave_size
             known = owners(dispatch)
             for names, line in live_in(beginning(code[kernel.name])):
