@@ -360,5 +360,4 @@ def _expression_bytes(source: Any) -> bytes:
 def _wrong(given: object, wanted: str) -> UsageError:
     name = type(given).__name__
     article = "an" if name[:1] in "AEIOaeio" else "a"
-    message = f"{article} {name} is not {wanted}"
-    return UsageError(message, hint="`dwarfgpu docs python` has an example of each call")
+    return UsageError(f"{article} {name} is not {wanted}", hint="`dwarfgpu docs python` has an example of each call")

@@ -232,8 +232,7 @@ class Handle:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = self.__class__.__name__
-        message = f"{name}: what belongs to an open program cannot be pickled or copied: take its values()"
-        raise TypeError(message)
+        raise TypeError(f"{name}: what belongs to an open program cannot be pickled or copied: take its values()")
 
 
 @contextmanager

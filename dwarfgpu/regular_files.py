@@ -266,8 +266,7 @@ def check_output(path: str) -> str:
     has it for ``fs.protected_symlinks``: others could choose which file is replaced.
     """
     if "\0" in path:  # any text can be written in a script
-        message = f"{path} cannot be written: the name of a file has no NUL character"
-        raise UsageError(message, kind="unwritable")
+        raise UsageError(f"{path} cannot be written: the name of a file has no NUL character", kind="unwritable")
     if sys.platform == "win32":
         return os.path.realpath(path)
     place, names, links = "/" if path.startswith("/") else ".", path.split("/"), 0

@@ -709,8 +709,7 @@ class CallStack:
         except DwarfGpuError:
             return None  # its own step will say what is wrong
         if start == inner.information.start and cfa == inner.cfa(self.thread.lanes):
-            message = f"the CFA does not move from frame {inner.level} to its caller in the same function"
-            return End(SAME_FRAME, message)
+            return End(SAME_FRAME, f"the CFA does not move from frame {inner.level} to its caller in the same function")
         if not self._identify(caller, cfa):
             return End(CYCLE, f"frame {caller.level} would be one that is in the stack already")
         return None

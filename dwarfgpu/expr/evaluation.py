@@ -427,5 +427,4 @@ class _Nested:
 
 
 def _undefined_read(_position: int) -> EvaluationError:
-    message = "bits without a value were read (optimized out)"
-    return EvaluationError("undefined_read", message, spec="A.2.5.4.3.4 (4)")
+    return EvaluationError("undefined_read", "bits without a value were read (optimized out)", spec="A.2.5.4.3.4 (4)")

@@ -214,8 +214,7 @@ class _CompositeWalk:
             for location, inner, length in stretches_of_part(part, below, above):
                 self._left -= 1
                 if self._left < 0:
-                    message = f"a location is made of more than {MAX_WALK} stretches"
-                    raise EvaluationError("limit_exceeded", message)
+                    raise EvaluationError("limit_exceeded", f"a location is made of more than {MAX_WALK} stretches")
                 place = location.single
                 if place is not None and type(place.storage) is Composite and type(place.bit_offset) is int:
                     yield from self.stretches(place.storage, place.bit_offset + inner, length)

@@ -107,8 +107,7 @@ def _copy(url: str, path: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
         if size > free:
-            message = f"{url}: its server claims {size} bytes, and {folder} has room for {free}"
-            raise MalformedFile("too_large", message)
+            raise MalformedFile("too_large", f"{url}: its server claims {size} bytes, and {folder} has room for {free}")
         left = size
         with system.open(name, "rb") as source, Path(path).open("wb") as copy:
             while left and (data := source.read(min(STEP, left))):

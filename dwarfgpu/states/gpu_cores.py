@@ -298,8 +298,7 @@ def choose(
             machine for machine, name in zip(machines, names, strict=True) if wanted in (name, name.partition("-")[0])
         ]
         if not fitting:
-            message = f"the core file has no waves of {part}"
-            raise UsageError(message, hint=f"it has waves of {', '.join(names)}")
+            raise UsageError(f"the core file has no waves of {part}", hint=f"it has waves of {', '.join(names)}")
     else:
         fitting = machines
         if len(machines) > 1 and file is not None and file.is_amdgpu and file.target.is_known:

@@ -282,8 +282,7 @@ def _check_contents(machine: Machine, entry: SnapshotCode, file: CodeObject) -> 
     if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
         return  # opening the snapshot has checked the file at that path
     message = f"{file.name} is not the code object that the snapshot was made with: that is {entry.path}"
-    hint = "its SHA-256 differs; --force uses it anyway"
-    raise MalformedFile("other_code_object", message, hint=hint)
+    raise MalformedFile("other_code_object", message, hint="its SHA-256 differs; --force uses it anyway")
 
 
 def _same_contents(_machine: Machine, entry: SnapshotCode, file: CodeObject) -> bool:

@@ -131,8 +131,7 @@ class UnwindingJudge:
         try:
             place: Any = activation.cfa(activation.thread.lanes).places[0]
         except DwarfGpuError as error:
-            message = f"the CFA has no value: {error.message}; {text}"
-            return self._see("failed", "CFA", arrival, row, message, said=said)
+            return self._see("failed", "CFA", arrival, row, f"the CFA has no value: {error.message}; {text}", said=said)
         storage: Memory = place.storage
         found = storage.space.number, int(place.bit_offset) >> 3
         if call is None:

@@ -206,8 +206,7 @@ def _header(texels: Any, shape: ImageShape, order: str, kind: str, what: str) ->
     if not order or ORDERS[order][1] != channels:
         raise UsageError(f"{what}: {channels} channels are not {order or 'those of an image'}")
     if not 0 < texels.nbytes <= MAX_BYTES:
-        hint = f"1 to {MAX_BYTES} bytes are possible"
-        raise UsageError(f"{what}: an image of {texels.nbytes} bytes", hint=hint)
+        raise UsageError(f"{what}: an image of {texels.nbytes} bytes", hint=f"1 to {MAX_BYTES} bytes are possible")
     extents, layers = [*reversed(texels.shape[: shape.axes]), 1, 1][:3], 1
     if shape.is_layered:
         layers, extents[shape.axes - 1] = extents[shape.axes - 1], 1

@@ -136,8 +136,7 @@ def lay_out(
         args = given if isinstance(given, bytes) else args  # without metadata there is one argument: the segment
     if isinstance(args, (bytes, bytearray)):
         if len(args) > size:
-            message = f"the kernarg segment of {kernel.source_name} has {size} bytes, but {len(args)} are given"
-            raise UsageError(message)
+            raise UsageError(f"the kernarg segment of {kernel.source_name} has {size} bytes, but {len(args)} are given")
         part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
         return Kernarg(size, (part,), (), 0)
     explicit = _explicit(kernel, size) if args is not None or kernel.metadata is not None else []
@@ -387,8 +386,7 @@ def _by_value(value: object, kind: Type | None, length: int, what: ArgumentPath)
         if scalar is not None:
             raise UsageError(f"{what} is an integer, not {number!r}")
         if length not in _FLOATS:
-            message = f"{what} has {length} bytes, and no float has that size"
-            raise UsageError(message, hint="give bytes or an array")
+            raise UsageError(f"{what} has {length} bytes, and no float has that size", hint="give bytes or an array")
         pattern = int(_FLOATS[length].encode(number))
         if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
             raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")

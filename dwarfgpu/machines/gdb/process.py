@@ -110,8 +110,7 @@ class GdbProcess:
         try:
             return gdb.parse_and_eval(f"{space}#{address:#x}")
         except gdb.error as error:
-            why = f"this GDB does not know the address space {space}: {_one_line(error)}"
-            raise Refused(why) from None
+            raise Refused(f"this GDB does not know the address space {space}: {_one_line(error)}") from None
 
     @property
     def file_changes(self) -> int:

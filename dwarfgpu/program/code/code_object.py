@@ -492,8 +492,7 @@ def check_has_kernels(file: CodeObject) -> None:
         kind = f"for the machine {file.image.machine_name}"
         if file.image.type == ET_CORE:
             kind, hint = "a core file", f"`dwarfgpu fault {file.name}` says why its waves have crashed"
-        message = f"{file.name} is {kind}: it is not a code object with kernels"
-        raise UsageError(message, kind="no_kernels", hint=hint)
+        raise UsageError(f"{file.name} is {kind}: it is not a code object with kernels", kind="no_kernels", hint=hint)
 
 
 @frozen

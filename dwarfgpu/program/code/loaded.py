@@ -499,8 +499,7 @@ def base_type_of(die: Die) -> BaseType:
     if size is None and bits is None:
         raise IllFormed("bad_type", f"the base type {die.name or ''} has no size", spec="DWARF 5, 5.1")
     if size is not None and bits is not None and bits > 8 * size:
-        message = f"a base type of {bits} bits does not fit its {size} bytes"
-        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
+        raise IllFormed("bad_type", f"a base type of {bits} bits does not fit its {size} bytes", spec="DWARF 5, 5.1")
     whole = 8 * (size or 0) if bits is None else bits  # of a vector, that of one element
     name = ENCODING_NAMES[encoding]
     if name == "float" and whole == 16 and die.name in BFLOAT16:

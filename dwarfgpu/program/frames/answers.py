@@ -822,8 +822,7 @@ class Quantity(Handle, ABC):
         return self._refuse()
 
     def _refuse(self, *_others: object) -> NoReturn:
-        message = f"{self.text} can differ from lane to lane: compare its values(), or value(lane=N) of one lane"
-        raise TypeError(message)
+        raise TypeError(f"{self.text} can differ from lane to lane: compare its values(), or value(lane=N) of one lane")
 
     __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __index__ = __getitem__ = _refuse
     __iter__ = None
@@ -841,8 +840,7 @@ class Quantity(Handle, ABC):
 
     def __getattr__(self, name: str) -> Any:
         hint = f": values() has {name}" if name in vars(Values) else ""
-        message = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
-        raise AttributeError(message, name=name, obj=self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     @abstractmethod

@@ -547,8 +547,7 @@ class Evaluator:
     def _pointed(self, pointer: ScalarOperand) -> Object:
         inner = resolved(pointer.type)
         if not isinstance(inner, t.Pointer):
-            message = f"a value of the type {safe_text(pointer.type)} is not a pointer"
-            raise UsageError(message, kind="not_a_pointer")
+            raise UsageError(f"a value of the type {safe_text(pointer.type)} is not a pointer", kind="not_a_pointer")
         return self._placed(pointer).dereferenced()
 
     # --- Operators ------------------------------------------------------------------------------------------------

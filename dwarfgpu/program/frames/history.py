@@ -151,8 +151,7 @@ def frozen_copy(value: Object) -> Frozen:
             place = elements.place
         size = 8 * byte_size(kind)
     if size > 8 * MAX_KEPT:
-        message = f"a value of {size // 8} bytes was not kept: {MAX_KEPT} are kept at most"
-        raise UsageError(message, kind="too_large")
+        raise UsageError(f"a value of {size // 8} bytes was not kept: {MAX_KEPT} are kept at most", kind="too_large")
     location = storage.moved(place.bit_offset) if place.storage is storage else None
     if location is not None and locations.may_hold_pointer(location):
         return Frozen(kind, location, value.bit_size)

@@ -290,8 +290,7 @@ class Simt:
             location = self._evaluated(attribute, lanes, "A.3.3.5 (7)")
             place = location.single
             if place is None or type(place.storage) is not Implicit:
-                message = "DW_AT_LLVM_iterations gives no implicit location"
-                raise IllFormed("wrong_kind", message, spec="A.3.3.5 (7)")
+                raise IllFormed("wrong_kind", "DW_AT_LLVM_iterations gives no implicit location", spec="A.3.3.5 (7)")
             size = 8 * target.address_size
             reading = self._reading(location, min(size, place.storage.bit_size), lanes)
             count = int(b.signed(b.settled(reading.bits), size))

@@ -189,8 +189,7 @@ class Variable(Quantity):
         if not named:
             source = frame.call.source
             where = f"in {frame.name or '??'}" if source is None else f"at line {source.line}"
-            message = f"`{self.name}` is not in scope {where}, where the lane is"
-            raise reasons.unavailable(reasons.NOT_IN_SCOPE, message)
+            raise reasons.unavailable(reasons.NOT_IN_SCOPE, f"`{self.name}` is not in scope {where}, where the lane is")
         return named[0].as_written() if self._is_written else named[0]
 
     # --- Its location ---------------------------------------------------------------------------------------------

@@ -593,8 +593,7 @@ def byte_size(type: Type) -> int:
     """Return the bytes of an object; raise an error if the size depends on the object or is unknown."""
     size = known_size(type)
     if size is None:
-        message = f"the size of {_what(type)} is unknown"
-        raise _at(EvaluationError("unknown_size", message, spec="DWARF 5, 2.21"), type)
+        raise _at(EvaluationError("unknown_size", f"the size of {_what(type)} is unknown", spec="DWARF 5, 2.21"), type)
     return size
 
 
