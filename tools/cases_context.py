@@ -87,7 +87,7 @@ def context_of(
     setting = expressions.setting
     fields = {} if node is None else node.fields((), KEYS)
     lane_count = fields["lane_count"].unsigned(32, at_least=1) if "lane_count" in fields else None
-    lane = fields["lane"].unsigned(32) if "lane" in fields else None
+    lane = fields["lane"].unsigned(31) if "lane" in fields else None
     asked = None if wanted is None else _lanes(wanted, lane_count or setting.target.lane_count)
     lanes = LaneSet.one(lane) if not asked else LaneSet.of(asked)
     machine = _machine(fields, setting.target, lane)
@@ -117,7 +117,7 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
         return tuple(range(lane_count))
     if not node.is_list:
         raise node.fail('an array of lanes or "all" is needed')
-    lanes = tuple(item.unsigned(32) for item in node.items())
+    lanes = tuple(item.unsigned(31) for item in node.items())
     if len(set(lanes)) != len(lanes):
         raise node.fail("a lane is named twice")
     if len(lanes) > MAX_LANES:

@@ -13,34 +13,6 @@ def names_in(text: str) -> list[str]:
     return re.findall(r"^#\d+ +(?:0x\w+ in )?(\S+) \(", text, re.MULTILINE)
 
 
-def test_json_and_lines_of_json_have_what_the_text_has(run):
-    status, out, _ = run("bt", CALLS, "--state", STATE, "--json", "--registers", "--lane", "1")
-    document = json.loads(out)
-    assert (status, document["schema"], document["target"]) == (0, 1, "amdgcn-gfx1100-wave32")
-    first = document["stacks"][0]
-    assert first["waves"] == ["1:1:1:1", "1:1:1:2"]
-    assert first["end"] == {"kind": "outermost", "message": "the return address is undefined"}
-    middle = first["frames"][2]
-    assert (middle["function"], middle["linkage_name"], middle["lanes"]) == ("middle", "_Z6middleii", "0xffff")
-    assert middle["source"] == {"file": "src/hip/calls.hip", "line": 31, "column": 13}
-    assert middle["cfa"]["space_name"] == "private_wave"
-    assert middle["registers"]["v41"] == [
-        {
-            "lanes": [0, 15],
-            "location": {"kind": "memory", "space": 6, "space_name": "private_wave", "address": 0x1A00, "bit": 0},
-        },
-        {"lanes": [16, 31], "location": {"kind": "register", "register": 1577, "name": "v41", "bit_offset": 512}},
-    ]
-    assert middle["registers"]["s35"] == [
-        {"bits": [0, 31], "location": {"kind": "register", "register": 1544, "name": "v8", "bit_offset": 32}}
-    ]
-    status, out, _ = run("bt", CALLS, "--state", STATE, "--jsonl")
-    documents = [json.loads(line) for line in out.splitlines()]
-    assert status == 0
-    assert [each["waves"] for each in documents] == [["1:1:1:1", "1:1:1:2"], ["1:1:1:3"]]
-    assert all(each["schema"] == 1 for each in documents)
-
-
 def test_a_file_that_is_not_the_one_of_the_snapshot_is_refused(run, tmp_path):
     other = CALLS.parent / "hip-calls.gfx90a.w64.O0.co"
     status, out, err = run("bt", other, "--state", STATE)

@@ -43,22 +43,6 @@ def test_standard_input_is_a_file_and_names_do_not_reach_the_terminal(tmp_path: 
         assert "\x1b" not in run(*words, "--color", "never").stdout
 
 
-def test_info_of_compressed_and_embedded_files_in_a_dialect_and_at_an_address() -> None:
-    lines = run("ls", "fixtures/containers/zstd-v3.ccob").stdout.splitlines()
-    assert "+0x1000" in next(line for line in lines if "gfx90a" in line)
-    assert "dwarfgpu ls" in run("info", FATBIN).stdout
-    assert document("info", FATBIN)["has_embedded"] is True
-    text = run("info", "fixtures/asm/clrx.gfx801.co").stdout
-    assert ".debug_frame: frames cannot be unwound" in text
-    assert "code object   version 1" in text
-    chosen = document("info", TINY, "--attributes", "llvm-old")["dwarf"]["attribute_dialects"]
-    assert chosen == [{"dialect": "llvm-old", "reason": "it was asked for", "units": 1}]
-    (found,) = document("info", SPLIT, "--pc", "saxpy+0x10")["addresses"]
-    assert [frame["inlined"] for frame in found["frames"]] == [True, False]
-    assert found["source"]["line"] == 77
-    assert found["symbol"]["offset"] == 16
-
-
 @pytest.mark.parametrize("name, method", [("zlib.v5.co", "zlib"), ("zstd.v5.co", "zstd")])
 def test_info_shows_compression(name: str, method: str) -> None:
     sections = {each["name"]: each for each in document("info", f"fixtures/features/{name}")["sections"]}

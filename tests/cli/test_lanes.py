@@ -116,25 +116,6 @@ def test_values_of_all_waves_are_shown_and_assigned():
     assert {lane["value"] for each in found for lane in each["lanes"].values()} == {7}
 
 
-def test_lines_and_reasons_of_lanes():
-    done = run("eval", KERNEL, "lane * 2", "--state", STATE, "--wave", "all", "--csv", "--lane", "1,2")
-    assert done.stdout.splitlines() == [
-        "wave,frame,expression,lane,state,value",
-        *(
-            f"1:1:{wave}:1,0,lane * 2,{lane},{state},{2 * lane}"
-            for wave, lane, state in (
-                (1, 1, "active"),                 (1, 2, "inactive"),               (2, 1, "active"),
-                (2, 2, "inactive"),               (3, 1, "inactive"),               (3, 2, "inactive"),
-            )
-        )]  # fmt: skip
-    found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
-    text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
-    assert text.returncode == 1
-    assert "<error> in 24 lanes: 4 bytes of memory at private_lane#0x10 are not" in text.stdout
-    assert {(each["state"], each["reason"]["kind"]) for each in found} == {("error", "memory_unavailable")}
-    assert [each["lane"] for each in found if each["wave"] == "1:1:1:1"] == list(range(1, 25, 2))
-
-
 def test_arrays(tmp_path):
     import numpy as np
 

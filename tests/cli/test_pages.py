@@ -42,13 +42,6 @@ def test_paragraphs_are_as_wide_as_a_terminal():
     assert [*reflowed(text, None)] == text
 
 
-def test_titles_have_a_colour_and_comments_of_code_have_none():
-    lines = run("docs", "fleet", "--color", "always").stdout.splitlines()
-    coloured = [line for line in lines if "\x1b" in line]
-    assert coloured[0] == "\x1b[1;36m# Fleet\x1b[0m"
-    assert all(line.startswith("\x1b[1;36m#") for line in coloured)
-
-
 def test_help_of_a_command_that_is_also_a_page_is_that_of_the_command():
     assert run("help", "judge").stdout.startswith("usage: dwarfgpu judge ")
     assert run("docs", "judge").stdout.startswith("# Judge")

@@ -24,32 +24,6 @@ def document(*words: str):
     return json.loads(asked(*words, "--json"))
 
 
-def test_summaries_fit_a_screen_and_sums_add_up():
-    lines = asked(FAST).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert len(lines) <= 40
-    assert " ".join(lines[:2]).startswith(f"{FAST}: 61 variables, locations cover 14.3%")
-    assert any(line.split() == ["register", "-", "4.8%"] for line in lines)
-    assert any("objects" in line and "5.0%" in line for line in lines)
-    lines = asked("fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co").splitlines()
-    assert any("records (body)" in line for line in lines)
-    assert max(map(len, lines)) <= 80
-    data = document(FAST)
-    for part in (data, *data["functions"], *data["units"]):
-        assert part["located"] == sum(part["kinds"].values())
-        assert part["located_repaired"] == sum(part["kinds_repaired"].values())
-        assert part["bytes"] == part["located"] + sum(part["missing"].values())
-    for key in ("variables", "bytes", "located"):
-        assert data[key] == sum(part[key] for part in data["functions"])
-        assert data[key] == sum(part[key] for part in data["units"])
-    assert data["static_variables"] == sum(part["static_variables"] for part in data["units"]) == 7
-    functions = document(FAST)["functions"]
-    missing = [function["bytes"] - function["located"] for function in functions]
-    assert missing == sorted(missing, reverse=True)
-    assert [function["function"] for function in document(FAST, "--worst", "2")["functions"]] == ["objects", "spaces"]
-    assert "and 5 more: --worst 7 shows all" in asked(FAST, "--worst", "2")
-
-
 def test_repairs_and_a_row_for_each_variable():
     data = document(FAST, "polynomial", "--repair", "off")
     assert data["kinds"] == data["kinds_repaired"]

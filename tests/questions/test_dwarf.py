@@ -24,17 +24,6 @@ def run():
     return found
 
 
-def test_a_constant_and_static_are_explained_and_repaired_bases_shown():
-    run = Run(CLASSES)
-    assert "a variable" in run("explain zoo::animals")
-    assert "wherever it is in scope: DW_OP_addr" in run("explain zoo::animals")
-    text = " ".join(Run(OPENCL)("info scope saxpy").split())
-    assert "frame base repaired (scaled-frame-base): DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr" in text
-    variables = json.loads(Run(OPENCL)("info scope -json saxpy"))["variables"]
-    assert variables[0]["frame_base"] == "DW_OP_regx s33"
-    assert variables[0]["frame_base_repaired"] == "DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr"
-
-
 def test_verify_checks_what_is_written(run):
     assert run("verify") == "11 variables, 10 locations: no findings\n"
     assert run("verify left") == "1 variable, 1 location: no findings\n"
@@ -71,7 +60,6 @@ def test_print_die(run):
 
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
-OPENCL = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"
 
 
 def test_written_and_repaired_operations_are_two_fields_of_json():

@@ -122,12 +122,6 @@ def test_nexti_goes_over_a_call_and_reverse_nexti_back_over_it(spaces):
     assert back == places[::-1]
 
 
-def test_jump_and_an_assigned_pc_go_elsewhere(divergent):
-    divergent("start", "break kernels.cl:102")
-    assert line_of(divergent("jump 102")) == 102
-    assert "Continuing at 0x" in divergent("jump 102")
-
-
 def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     run = Run(FILE.replace("O0", "O2"), width=200)
     run(LAUNCH)
@@ -143,20 +137,6 @@ def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     assert "warning" not in run("break kernels.cl:97 if result > 3", "condition 1 lane > 3", "condition 1")
 
 
-def test_memory_of_each_space_is_watched(spaces):
-    spaces("break kernels.cl:115", "run", "delete")
-    spaces("watch histogram[2]", "lane 3", "watch all.to_local[3]", "awatch out[5]", "rwatch histogram[1]")
-    kinds = []
-    while "exited" not in (text := spaces("continue")):
-        if "has left the block" not in text:
-            number = int(re.search(r"watchpoint (\d+)", text)[1])
-            kinds.append((number, re.search(r"with lanes? \[(.*)\]", text)[1]))
-    assert kinds[:2] == [(2, "0"), (3, "3")]
-    assert (4, "5") in kinds
-    assert (5, "3") in kinds
-    assert {lanes for number, lanes in kinds if number == 5} == {"3"}
-
-
 def test_a_variable_of_a_function_is_not_watched_when_it_has_returned(spaces):
     spaces("break kernels.cl:58", "run", "delete", "watch sum")
     texts = []
@@ -166,63 +146,6 @@ def test_a_variable_of_a_function_is_not_watched_when_it_has_returned(spaces):
     assert len(texts) == 8
     assert "Watchpoint 2 deleted because the program has left the block in\nwhich its expression is valid.\n" in text
     assert line_of(text) == 121
-    assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
-
-
-def test_all_watchpoints_of_a_function_go_when_it_has_returned(spaces):
-    spaces("break kernels.cl:58", "run", "delete", "watch sum", "rwatch sum", "lane 3", "awatch sum", "disable 2-4")
-    text = spaces("continue")
-    for number in (2, 3, 4):
-        assert f"Watchpoint {number} deleted because the program has left the block in\nwhich" in text
-    assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
-
-
-def test_watchpoints_that_one_instruction_hits_are_all_shown(spaces):
-    spaces("break kernels.cl:58", "run", "delete", "rwatch sum", "lane 3", "awatch sum")
-    text = spaces("continue")
-    assert "hit Hardware read watchpoint 2: sum, with lane [0]" in text
-    assert "hit Hardware access (read/write) watchpoint 3: sum, with lane [3]" in text
-
-
-def test_a_watchpoint_goes_back_to_each_change(spaces):
-    spaces("break kernels.cl:58", "run", "delete", "watch sum")
-    there = [re.findall(r"(?:Old|New) value = (.*)", spaces("continue")) for _ in range(5)]
-    back = [re.findall(r"(?:Old|New) value = (.*)", spaces("reverse-continue")) for _ in range(5)]
-    assert back == [change[::-1] for change in reversed(there)]
-    assert "No more reverse-execution history." in spaces("reverse-continue")
-    assert "Hardware watchpoint 2: sum" in spaces("continue")
-
-
-def test_watchpoints_are_set_again_in_a_new_launch(spaces):
-    """A variable of a call is watched when the wave is in the same call; other memory from the launch on."""
-    spaces("break kernels.cl:58", "run", "delete", "watch sum")
-    before = [re.findall(r"watchpoint \d: .*|(?:Old|New) value = .*", spaces("continue")) for _ in range(4)]
-    text = spaces("run")
-    assert text.startswith("Watchpoint 2 (sum) will be set again when wave 1 is in weigh.\n")
-    stops = [text, *(spaces("continue") for _ in range(3))]
-    assert [re.findall(r"watchpoint \d: .*|(?:Old|New) value = .*", text) for text in stops] == before
-    spaces("up", 'watch $_arg("out")[5]', "watch all.to_local[3]", "watch histogram[2]", "delete 2", "break 58")
-    text = spaces("run")
-    assert "Watchpoint 5 (histogram[2]) will be set again when wave 1 is in spaces.\n" in text
-    assert "hit Hardware watchpoint 5: histogram[2], with lane [0]" in text
-    assert line_of(text) == 116
-    assert "hit Hardware watchpoint 4: all.to_local[3], with lane [3]" in spaces("continue")
-    assert "hit Breakpoint 6" in spaces("continue")
-    assert 'hit Hardware watchpoint 3: $_arg("out")[5], with lane [5]' in spaces("delete 4 5 6", "continue")
-
-
-def test_watchpoints_that_wait_for_a_call_are_listed(spaces):
-    spaces("break kernels.cl:58", "run", "watch sum", "delete 1", "break spaces")
-    spaces("run")
-    assert re.search(r"2 +hw watchpoint +keep +y +<PENDING> +sum \(wave 1, lane 0\)", spaces("info breakpoints"))
-    text = spaces("delete 3", "jump kernels.cl:123")
-    assert "Watchpoint 2 (sum) was not set again: wave 1 did not come to weigh as before" in text
-
-
-def test_watchpoints_of_another_launch_are_deleted(spaces):
-    spaces("break kernels.cl:58", "run", "delete", "watch sum")
-    text = spaces("target launch divergent 64 64 out=zeros(64) limit=40", "run")
-    assert "Watchpoint 2 (sum) deleted: this launch has other addresses. `watch sum` sets it again.\n" in text
     assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
 
 
@@ -237,34 +160,8 @@ def test_commands_that_run_on_do_not_nest(divergent):
     assert text.endswith(f"exited normally]\nhint: {WAYS_BACK}\n")
 
 
-def test_a_step_does_not_hide_the_next_breakpoint(divergent):
-    divergent("break 99", "break 100", "run")
-    lines = []
-    for _ in range(4):
-        divergent("stepi")
-        lines.append(line_of(divergent("continue")))
-    assert lines == [100] * 4
-    assert divergent("output step") == "3"
-    divergent("tbreak 99")
-    assert [line_of(divergent("next")) for _ in range(2)] == [99, 100]
-    divergent("delete", "tbreak 99")
-    assert "Temporary breakpoint" in divergent("reverse-continue")
-    assert "No breakpoints" in divergent("info breakpoints")
-
-
 def ask(run, line):
     return json.loads(run(line))
-
-
-def test_breakpoints_are_documents(divergent):
-    divergent(IN_LANES, "tbreak saxpy", "run", "watch -location step")
-    rows = ask(divergent, "info breakpoints --json")["breakpoints"]
-    assert [row["type"] for row in rows] == ["breakpoint", "breakpoint", "hw watchpoint"]
-    assert (rows[0]["condition"], rows[0]["hits"]) == ("step == 4 && rest > 20", 1)
-    assert rows[0]["locations"][0]["function"] == "divergent"
-    assert rows[1]["is_temporary"]
-    assert rows[2]["lane"] in (29, 61)
-    assert json.loads(divergent("info breakpoints --jsonl 3"))["number"] == 3
 
 
 @for_each("line",
@@ -312,20 +209,6 @@ def test_what_takes_too_long_to_find_is_not_looked_for_again(monkeypatch):
     assert len(sought) == 1
     assert "sum = 0" in run("next", "lane 20", "info locals")
     assert len(sought) == 1
-
-
-AT_100 = r'dprintf kernels.cl:100,"%d:%d ",$_lane,step'
-
-
-def test_dprintf_prints_in_the_lanes_that_reach_a_place_and_goes_on(launched):
-    assert launched(AT_100) == "Dprintf 1 at 0x7f00000042b4: file src/opencl/kernels.cl, line 100.\n"
-    expected = [
-        f"{lane}:{step} " for step in range(23) for lane in range(9 + step, 32)
-    ]  # lanes of wave 2: rest = lane - 8
-    assert launched("run") == f"{''.join(expected)}[Inferior 1 (divergent) exited normally]\nhint: {WAYS_BACK}\n"
-    launched("run", "reverse-continue")
-    assert launched.written[-1].count(":") < 4, "going back prints nothing"
-    assert json.loads(launched("run --json"))["printed"] == expected
 
 
 @pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")

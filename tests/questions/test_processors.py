@@ -9,7 +9,6 @@ from dwarfgpu.questions.target import MEANINGS, runs_of
 from dwarfgpu.targets.amdgpu.processors import processors
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
-from tests.questions.harness import KERNEL, Run
 from tests.targets.test_target_llvm import OTHER_VERSIONS, uleb128
 
 
@@ -86,16 +85,6 @@ def test_names_stand_for_both_wave_sizes():
 def test_apertures(name, shared):
     apertures = asked(name)[0]["variants"][0]["apertures"]
     assert (apertures and apertures["shared"]) == shared
-
-
-def test_an_unknown_name_names_near_ones_and_the_prompt_knows_them_too():
-    done = run_command("targets", "gfx1105")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no target 'gfx1105'" in done.stderr
-    assert "did you mean gfx1100 or gfx1101 or gfx1102?" in done.stderr
-    run = Run(KERNEL)
-    assert run("info targets gfx90a").startswith("gfx90a: amdgcn-gfx90a\n")
-    assert run("info targets").startswith("Processor ")
 
 
 def test_runs_end_where_numbers_or_rules_change():

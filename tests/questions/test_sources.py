@@ -35,20 +35,6 @@ def test_a_question_about_an_address_does_not_search_for_main(line, monkeypatch)
     assert run(line)
 
 
-def test_list_begins_around_the_frame_and_goes_on(run):
-    assert numbers(run("list")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
-    assert numbers(run("list +")) == ["20", "21", "22", "23", "24", "25", "26", "27", "28", "29"]
-    assert numbers(run("list -")) == ["10*", "11", "12*", "13", "14", "15>", "16", "17", "18", "19"]
-    assert numbers(run(""))[0] == "1"
-    assert str(run.fails("list -")) == "Already at the start of src/asm/lane-pc.c."
-
-
-def test_an_empty_line_goes_on(run):
-    assert numbers(run("list 1,3", "", ""))[3:] == [
-        *map(str, range(4, 10)), "10*", "11", "12*", "13",
-        "14", "15>", *map(str, range(16, 24))]  # fmt: skip
-
-
 def test_a_frame_is_shown_with_its_line_and_file(run):
     assert line_text(run.debugger, run.debugger.frame) == "15\t    } else {"
     assert run("frame").splitlines()[1] == "15\t    } else {"

@@ -78,26 +78,6 @@ def test_inactive_inner_frames_are_skipped(run):
     assert run("bt -lane 20").splitlines() == ["warning: lane 20 is divergent, 2 frames are left out", *FRAMES[3:]]
 
 
-def test_going_up_and_down_and_to_a_frame(run):
-    assert run("up").splitlines() == FRAMES[1:3]
-    assert run("up 2").splitlines() == FRAMES[5:7]
-    assert run("up 9").splitlines() == FRAMES[7:]
-    assert run.fails("up").message == "Initial frame selected; you cannot go up."
-    assert run("down 3").splitlines() == FRAMES[1:3]
-    assert run("up -1").splitlines() == FRAMES[:1]
-    assert run.fails("down").message == "Bottom (innermost) frame selected; you cannot go down."
-    assert run("up", "", "").splitlines()[-2:] == FRAMES[5:7]
-    assert "takes a number" in run.fails("up x").message
-    assert run("frame 2").splitlines() == run("f").splitlines() == FRAMES[3:5]
-    assert run("frame level 3").splitlines() == FRAMES[5:7]
-    assert run("frame function inner").splitlines() == FRAMES[1:3]
-    assert run.fails("frame 5").message == "No frame at level 5."
-    assert run.fails("frame function nothing").message == "No frame for function 'nothing'."
-    assert "needs the name" in run.fails("frame function").message
-    assert "takes a number" in run.fails("frame x").message
-    assert "takes a number" in run.fails("frame -1").message
-
-
 def test_all_about_a_frame_of_a_wave(run):
     run("frame 1")
     run.debugger.output.width = 200

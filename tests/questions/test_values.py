@@ -152,20 +152,6 @@ def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message)
     assert message in run.fails(f"{command} {text}").message
 
 
-def test_it_is_the_memory_of_the_lane_and_goes_on_where_it_was(run):
-    run("lane 2")
-    assert run("x/2dw private_lane#0x10") == "private_lane#0x10:\t20\t21\n"
-    run("lane 0")
-    assert run("x/2dw private_lane#0x10") == "private_lane#0x10:\t0\t1\n"
-    assert run("x/2dh slots", "x", "x &slots[2]") == (
-        "private_lane#0x10:\t0\t0\nprivate_lane#0x14:\t1\t0\nprivate_lane#0x18:\t2\n"
-    )
-    assert run("x/2dw slots", "") == "private_lane#0x10:\t0\t1\nprivate_lane#0x18:\t2\t3\n"
-    run("x/2dw &slots[1]")
-    assert run("print $_", "print $__", "print *$_") == ("$1 = (int32_t *) private_lane#0x18\n$2 = 2\n$3 = 2\n")
-    assert run("whatis $__") == "type = int32_t\n"
-
-
 def test_instructions(run, require_tool):
     require_tool("llvm-objdump-22", "llvm-objdump")
     lines = run("x/2i $pc").splitlines()

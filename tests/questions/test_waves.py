@@ -105,28 +105,6 @@ def test_a_wave_of_no_work_group(tmp_path):
     assert rows[1].split()[:4] == ["*", "?", "1-3", "40/192"]
 
 
-def test_lanes_as_rocgdb_has_them_and_by_state(run):
-    rows = run("info lanes 0-2,24-63").splitlines()
-    assert rows == [
-        "  Id    State Target Id                                    Frame",
-        "  0     I     AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0]         X () at lane-pc.c:19",
-        "* 1     A     AMDGPU Lane 1:1:1:1/1 (0,0,0)[1,0,0]         X () at lane-pc.c:16",
-        "  2     I     AMDGPU Lane 1:1:1:1/2 (0,0,0)[2,0,0]         X () at lane-pc.c:19",
-        "  24-39 I     AMDGPU Lane 1:1:1:1/24-39 (0,0,0)[24-39,0,0] X () at lane-pc.c:10",
-    ]
-    assert {line[5] for line in run("info lanes -active").splitlines()[1:]} == {"A"}
-    assert {line[8] for line in run("info lanes -inactive").splitlines()[1:]} == {"I"}
-    assert run("info lanes -all 38-45").splitlines()[2].split() == [
-        *("40-45", "U", "AMDGPU", "Lane", "1:1:1:1/40-45", "(0,0,0)", "(unused)")
-    ]
-    assert len(run("info lanes -each").splitlines()) == 1 + 40
-    assert len(run("info lanes -each -all").splitlines()) == 1 + 64
-    assert len(run("i la").splitlines()) == len(run("info lanes").splitlines()) == 1 + 24 + 1
-    run("lane 30")
-    rows = [line[:10].rstrip() for line in run("info lanes 24-39").splitlines()[1:]]
-    assert rows == ["  24-29 I", "* 30    I", "  31-39 I"]
-
-
 def test_values_that_are_no_numbers_have_letters(tmp_path):
     def change(document: Any) -> None:
         words = b"".join(number.to_bytes(4, "little") for number in range(64))

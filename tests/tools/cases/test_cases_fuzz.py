@@ -3,17 +3,18 @@
 import contextlib
 import json
 import random
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
 from cases import run_case
+from fuzz.grammar import Maker
 from hypothesis import example, given
 
 from dwarfgpu import dialects
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 from tests.builders.parameters import for_each
-from tests.tools.cases.generators import SETTINGS, context, random_case
 
 CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}
 WIDE = {"encoding": "unsigned", "byte_size": 2000}
@@ -23,6 +24,11 @@ ODD = (
     *("generic", "memory", "DW_OP_lit1", "r0", "v0", "unit:16", "info:0x10", "nan", "value", "all", "local"),
     *([], [0], [[]], {}, {"kind": "undefined"}, {"kind": "memory", "address": 0}, {"ops": "DW_OP_lit1"}),
     *({"bytes": "00"}, {"value": 1, "type": "generic"}, {"encoding": "float", "byte_size": 4}, WIDE))  # fmt: skip
+
+
+def random_case(choose):
+    """A case with a random program in a random context."""
+    return {"context": {}, **Maker(choose, Path()).question()}
 
 
 def check(case):
@@ -46,30 +52,21 @@ def check(case):
 @given(st.integers(0, 2**32))
 @example(0)
 def test_random_programs_in_random_contexts(seed):
-    choose = random.Random(seed)
-    case = random_case(choose)
-    if choose.random() < 0.5:
-        case["context"]["lane"] = choose.randrange(70)
-    check(json.loads(json.dumps(case)))
+    check(json.loads(json.dumps(random_case(random.Random(seed)))))
 
 
 @given(st.integers(0, 2**32), st.binary(max_size=24), st.sampled_from(dialects.NAMES))
 @example(0, bytes.fromhex("e90d"), "llvm-user")
 def test_random_bytes(seed, data, dialect):
-    choose = random.Random(seed)
-    case = dict(choose.choice(SETTINGS))
-    case["context"] = context(choose, case)
-    lanes = {"lanes": [0, 3, 9]} if choose.random() < 0.3 else {}
-    check({**case, **lanes, "dialect": dialect, "expr": data.hex(), "limits": {"steps": 300}})
+    case = random_case(random.Random(seed))
+    case.pop("ops", None)
+    check({**case, "dialect": dialect, "expr": data.hex(), "limits": {"steps": 300}})
 
 
 @given(st.integers(0, 2**32))
 def test_cases_that_somebody_damaged(seed):
     choose = random.Random(seed)
     case = random_case(choose)
-    if choose.random() < 0.3:
-        case["lanes"] = choose.choice(("all", [0, 5], [3]))
-        case["context"].pop("lane_count", None)
     for _ in range(choose.randrange(1, 4)):
         case = damaged(choose, case)
     check(case)
