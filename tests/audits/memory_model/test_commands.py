@@ -17,7 +17,6 @@ GFX1200 = "fixtures/amdgpu/ordering.gfx1200.w32.O2.co"
 GFX90A = "fixtures/amdgpu/ordering.gfx90a.w64.O2.co"
 CLEAN = "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co"
 SOURCES = ("--directory", "fixtures")
-HOST = "fixtures/host/optimized.gcc.O2.v5.x86_64"
 
 
 def document(*words: str, status: int = 0) -> Any:
@@ -35,18 +34,6 @@ def test_the_table_as_data():
     assert len(document("table", "--target", "gfx600")["cells"]) == 492
 
 
-def test_accesses_and_what_is_outstanding_as_data():
-    rows = document("show", GFX1200, "--function", "receive")["accesses"]
-    assert [(row["operation"], row["scope"], row["ordering"], row["ordering_scope"]) for row in rows] == [
-        ("load", "SCOPE_DEV", "acquire", "agent"),
-        ("load", None, "plain", None),
-        ("store", None, "plain", None),
-    ]
-    assert rows[0]["source"] == {"file": "src/opencl/ordering.cl", "line": 5}
-    data = document("show", GFX1100, "--pc", "send_all+0x44")
-    assert [row["counters"][0]["counter"] for row in data["outstanding"]] == ["vscnt", "vscnt"]
-
-
 def test_findings_of_files_in_each_form():
     data = document("check", GFX1100, CLEAN, *SOURCES, "--jobs", "2", status=1)
     assert [(row["file"], row["findings"]) for row in data["files"]] == [(GFX1100, 1), (CLEAN, 0)]
@@ -62,22 +49,6 @@ def test_findings_of_files_in_each_form():
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 19}
     rows = [json.loads(line) for line in run("memmodel", "check", GFX90A, "--jsonl").stdout.splitlines()]
     assert [row.get("rule") for row in rows] == ["order-wait-before", "order-wait-before", None]
-
-
-def test_the_text_has_stricter_rules():
-    done = run("memmodel", "check", GFX1200, "--function", "send", "--rules", "text")
-    assert "there is no global_wb scope:SCOPE_DEV after the last store" in " ".join(done.stdout.split())
-
-
-def test_what_is_stated_counts_in_place_of_the_source():
-    done = run("memmodel", "check", GFX1200, "--function", "send", "--expect", "ordering.cl:13 release system")
-    assert done.returncode == 1
-    assert "order-cache-bits" in done.stdout
-    assert "order-write-back" in done.stdout
-    assert (
-        run("memmodel", "check", GFX1200, "--function", "send", "--expect", "ordering.cl:13 release agent").returncode
-        == 0
-    )
 
 
 def test_a_file_that_is_broken_does_not_stop_the_rest(tmp_path):

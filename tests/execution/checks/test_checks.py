@@ -199,17 +199,6 @@ def test_a_debugger_names_both_sides_of_a_race(capsys):
     assert sides == ["  write of 0 at reverse.cl:4 in reverse", "  read of 0 at reverse.cl:5 in reverse"]
 
 
-@pytest.mark.parametrize("before", [[], ["stepi"]])
-def test_a_check_that_is_set_after_the_launch_holds_from_the_next_run(capsys, before):
-    launched = "target launch reverse 128 64 in=arange(128) out=zeros(128)"
-    steps = launched, "set check off", *before, "set check race", "run", "print $lane"
-    main(["debug", "dwarfgpu/examples/reverse.co", "-batch", *(word for step in steps for word in ("-ex", step))])
-    text = capsys.readouterr().out
-    assert text.count("hint: `check` takes effect at the launch: `run` launches the kernel again\n") == 1
-    assert "error: read-write race: `tile[0]`" in text
-    assert text.endswith("$1 = 31\n")
-
-
 def test_a_scalar_access_is_one_of_the_wave(require_tool, tmp_path, capsys):
     """The lanes that execute it are not those of the branch of the source, as here lane 0."""
     require_tool("clang-22")

@@ -37,7 +37,6 @@ from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
 from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
-from tests.questions.harness import Run
 
 GRID, GROUP = (50, 12, 6), (16, 4, 2)
 UNIFORM = (48, 12, 6)
@@ -589,13 +588,6 @@ def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, sh
     (3, {"addends": False}, "the relocations in .rel.data are of type REL, and AMDGPU's are RELA"))  # fmt: skip
 def test_what_cannot_be_applied_is_refused(number, options, message):
     assert message in raised(DwarfGpuError, data_after_linking, number, **options).message
-
-
-def test_the_debugger_runs_it():
-    run = Run(str(FOLDER / OBJECTS[0]))
-    text = run("target launch divergent 64 64 out=zeros(64) limit=40", "break divergent", "run")
-    assert "Wave 1 hit Breakpoint 1, with lanes [0-31]" in text
-    assert "divergent (out=" in text
 
 
 @pytest.mark.parametrize("number", range(60))
