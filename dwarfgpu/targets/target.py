@@ -89,8 +89,6 @@ class RegisterFamily:
     """The names, where they follow no pattern; ``prefix`` is then unused."""
     other: str = ""
     """A second spelling of ``prefix`` that is understood too: the one of the document, or of other tools."""
-    encoded_with: bytes = b""
-    """The prefixes of which an instruction has one that names such a register; none where it needs none."""
 
     def register(self, number: int) -> TargetRegister:
         """Return the register with a DWARF number, which must be in the family."""

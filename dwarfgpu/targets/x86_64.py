@@ -31,8 +31,8 @@ FAMILIES = (
     # 83 to 117 are reserved
     RegisterFamily(118, 8, "k", 64),
     RegisterFamily(126, 4, "bnd", 128),
-    # Intel APX, psABI of 2023 and later; with REX2 or EVEX ("Advanced Performance Extensions Architecture", 3.1.1)
-    RegisterFamily(130, 16, "r", 64, index=16, encoded_with=b"\xd5\x62"),
+    # Intel APX, psABI of 2023 and later
+    RegisterFamily(130, 16, "r", 64, index=16),
 )
 
 # "Preserved across function calls: Yes": rbx, rsp, rbp, r12 to r15 and the x87 control word. Of mxcsr only the control

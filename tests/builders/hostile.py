@@ -98,7 +98,7 @@ def gpu(
         INT,
         CHAR,
         *types,
-        entry("subprogram", kernel, *attributes, *locals, low_pc=CODE, high_pc=("data8", SIZE)),
+        entry("subprogram", kernel, *attributes, *locals, low_pc=CODE, high_pc=("data8", SIZE), external=("flag", 1)),
         producer=producer,
         comp_dir=folder,
     )

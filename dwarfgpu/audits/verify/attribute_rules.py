@@ -286,6 +286,11 @@ _CLASSES_OF_OBJECTS = _ALIASES | {
 }
 _DISCRETE = _ALIASES | {dw.DW_TAG_base_type, dw.DW_TAG_enumeration_type, dw.DW_TAG_subrange_type}
 _VALUES = _OBJECTS | {dw.DW_TAG_member, dw.DW_TAG_dwarf_procedure, dw.DW_TAG_enumerator}
+_IMPORTED = TYPES | {
+    *(dw.DW_TAG_subprogram, dw.DW_TAG_variable, dw.DW_TAG_constant, dw.DW_TAG_enumerator, dw.DW_TAG_namespace),
+    *(dw.DW_TAG_module, dw.DW_TAG_member, dw.DW_TAG_namelist, dw.DW_TAG_common_block),
+    *(dw.DW_TAG_imported_declaration, dw.DW_TAG_entry_point, dw.DW_TAG_subrange_type, dw.DW_TAG_subroutine_type),
+}
 _CLASSES_COMPLETED = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type))
 SAME = None
 REFERENCES: dict[int | tuple[int, int], tuple[frozenset[int] | None, str]] = {
@@ -319,6 +324,7 @@ REFERENCES: dict[int | tuple[int, int], tuple[frozenset[int] | None, str]] = {
     dw.DW_AT_namelist_item: (_VALUES, "DWARF 5, 4.3"),
     dw.DW_AT_common_reference: (frozenset((dw.DW_TAG_common_block,)), "DWARF 5, 4.2"),
     dw.DW_AT_extension: (frozenset((dw.DW_TAG_namespace,)), "DWARF 5, 3.2.2"),
+    (dw.DW_AT_import, dw.DW_TAG_imported_declaration): (_IMPORTED, "DWARF 5, 3.2.3"),
     (dw.DW_AT_import, dw.DW_TAG_imported_module): (frozenset((dw.DW_TAG_module, dw.DW_TAG_namespace)),
                                                    "DWARF 5, 3.2.4"),
     (dw.DW_AT_import, dw.DW_TAG_imported_unit): (UNITS, "DWARF 5, 3.2.5"),

@@ -5,15 +5,14 @@ The table, ``.eh_frame_hdr``, is what a running program finds the entries of ``.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
-from dwarfgpu.audits.verify.file_code import FileCode, host_code
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
+from dwarfgpu.audits.verify.file_code import FileCode
+from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rules
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -85,8 +84,9 @@ RULES = rules(
      "the entry for {low:#x} has no code"),
     ("overlap", ERROR, "DWARF 5, 6.4.1", "The ranges of entries do not overlap.", "describe an instruction once",
      "the entry for {other:#x} overlaps the one from {low:#x} to {high:#x}"),
-    ("partial", ERROR, "DWARF 5, 6.4.1", "The entries for a function describe all of its code.",
-     "write the address and the size of the function", "no entry is for {low:#x} to {high:#x} of {name}"),
+    ("partial", ERROR, "DWARF 5, 6.4.1", "The entries for a function describe its code, and no other.",
+     "write the address and the size of the function", "no entry is for {low:#x} to {high:#x} of {name}",
+     "the entry for {low:#x} ends at {end:#x}, {name} at {high:#x}"),
     ("not-in-code", ERROR, "A.6.4.1", "The range of an FDE is in an executable section.", "set the address of the code",
      "the code from {low:#x} to {high:#x} is not in an executable section"),
     ("unknown-instruction", ERROR, "DWARF 5, 7.24", "Each instruction is known.", "take one of table 7.29 or A.7.24"),
@@ -132,8 +132,6 @@ RULES = rules(
     ("slot-alignment", ERROR, "DWARF 5, 6.4.2.3", "A register is saved at a multiple of its size from the CFA.",
      "write the offset, and the factor of offsets with its sign",
      "at {row:#x} {one}, of {size} bytes, is saved at CFA{offset:+d}"),
-    ("slot-register", ERROR, "DWARF 5, 6.4.2.3", "A register is saved by an instruction before, which names it.",
-     "write the register that is saved there", "no instruction before {row:#x} can name {register}, which is saved"),
     ("slot-of-stack", ERROR, "DWARF 5, 6.4.2.3", "The ABI makes the CFA the stack pointer of the caller.",
      "write the register that is saved there", "at {row:#x} {one} is said to be saved at CFA{offset:+d}"),
     ("cfa-unsaved", ERROR, "DWARF 5, 6.4.2.2",
@@ -153,6 +151,9 @@ RULES = rules(
     ("slot-pushed", ERROR, "DWARF 5, 6.4.2.3", "A register is saved where the code of the function pushes it.",
      "write the register that is pushed there",
      "at {row:#x} {register} is saved at CFA{offset:+d}, where {pushed} is pushed"),
+    ("slot-popped", ERROR, "DWARF 5, 6.4.1", "Code behind a return has its own rules, not those of the return.",
+     "write DW_CFA_remember_state before the code that pops registers, and DW_CFA_restore_state behind the return",
+     "at {row:#x}, behind code that pops {register} and returns, it is still saved at CFA{offset:+d}, below rsp"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
      "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
      "at {row:#x} no rule is for the return address"),
@@ -207,7 +208,6 @@ MAX_KNOWN = 1 << 16
 """How many programs of FDEs are remembered: functions of one size often have the same one."""
 _RSP = 7
 _NEED_CFA = (cfi_rules.Offset, cfi_rules.ValOffset, cfi_rules.ExpressionRule, cfi_rules.ValExpression)
-_VENDOR = re.compile(r"\[[^:\[\]]+:v\d+\.\d+(?::[^\]]*)?\]")
 _ELSEWHERE = frozenset((REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
 CFA_USE = ExpressionUse(0, "location", in_cfi=True)
 USES = {
@@ -228,13 +228,8 @@ class CallFrameChecks:
         self.target = file.target.target if file.target.is_known else None
         image = file.image
         self.code = FileCode(image)
-        self.host = host_code(image)
+        self.host = expressions.host
         self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
-        families = () if self.target is None else self.target.families
-        self.prefixes = {
-            each.first + i: each.encoded_with for each in families if each.encoded_with for i in range(each.count)
-        }
-        """By the registers that only instructions with prefixes can name: these prefixes."""
         self.empty: list[Fde] = []
         self.described: list[tuple[int, int]] = []
         """The code that live FDEs of all sections are for."""
@@ -268,7 +263,7 @@ class CallFrameChecks:
                     if entry.low < entry.high and not self.code.is_dropped(entry.low):
                         spans.append((entry.low, entry.high, entry.offset))
             self.described += ((low, high) for low, high, _offset in spans)
-            if self.file.image.is_linked:
+            if self.code.are_known:
                 yield from _overlaps(spans, section.name)
             if section.is_eh:
                 live = [offset for _low, _high, offset in spans]
@@ -283,13 +278,17 @@ class CallFrameChecks:
 
         Code in assembly may end its entry early, as where a new thread begins, whose stack has no caller.
         """
-        spans = AddressSpans(self.described)
-        for low, high, unit, offset in functions if self.file.image.is_linked else ():
+        spans, ends = AddressSpans(self.described), dict(self.described)
+        for low, high, unit, offset in functions if self.code.are_known else ():
             is_described = spans.cover(low, high) or not spans.touch(low, high)
-            if (is_described and low not in self._odd_entries) or _is_assembly(unit):
+            end = ends.get(low, high)
+            if (is_described and low not in self._odd_entries and end <= high) or _is_assembly(unit):
                 continue
             die = unit.die_known_at(offset)
             name = die.name or die.linkage_name or "the function"
+            if end > high and self.code.cover(low, end):
+                at = unit.section, die.section_offset, die
+                yield RULES.problem("partial", *at, low=low, end=end, high=high, name=name)
             if low in self._odd_entries and die.ranges()[0][0] == low:
                 fde, values = self._odd_entries[low]
                 yield RULES.problem("function-entry", fde.section, fde.offset, die, name=name, **values)
@@ -328,7 +327,7 @@ class CallFrameChecks:
         letters = gnu_letters(cie.augmentation)
         if letters is None or cie.unknown:
             yield RULES.problem("augmentation", *at, augmentation=cie.augmentation)
-        elif _VENDOR.sub("", cie.augmentation.removeprefix(letters)):
+        elif VENDOR.sub("", cie.augmentation.removeprefix(letters)):
             yield RULES.problem("vendor", *at, augmentation=cie.augmentation)
         how = cie.format
         if how is None:
@@ -362,7 +361,7 @@ class CallFrameChecks:
         if fde.low >= fde.high:
             if not self.code.is_dropped(fde.low):
                 yield RULES.problem("empty-range", *at, low=fde.low)
-        elif self.file.image.is_linked and not self.code.is_dropped(fde.low) and not self.code.cover(fde.low, fde.high):
+        elif self.code.are_known and not self.code.is_dropped(fde.low) and not self.code.cover(fde.low, fde.high):
             yield RULES.problem("not-in-code", *at, low=fde.low, high=fde.high)
         if fde.format is None:
             return
@@ -378,8 +377,9 @@ class CallFrameChecks:
             for problem in self._program(fde):
                 is_right = False
                 yield problem
-            is_right = is_right and fde.low not in self._odd_entries
-            if is_right and len(self._known) < MAX_KNOWN and self.host is None and not self._has_addresses(fde):
+            is_right = is_right and fde.low not in self._odd_entries and self.host is None
+            instructions = self.frames.instructions(fde) if is_right and len(self._known) < MAX_KNOWN else None
+            if instructions is not None and all(each.name != "DW_CFA_set_loc" for each in instructions):
                 self._known[key] = bool(self.empty) and self.empty[-1] is fde
         elif is_empty:
             self.empty.append(fde)
@@ -390,14 +390,6 @@ class CallFrameChecks:
         if key not in self._broken_cies:
             self._broken_cies[key] = self.frames.listed(cie).error is not None
         return self._broken_cies[key]
-
-    def _has_addresses(self, fde: Fde) -> bool:
-        """Return whether instructions depend on where they are, so that the same bytes elsewhere say something else."""
-        return any(
-            each.name == "DW_CFA_set_loc"
-            or any(operand.role == "register" and value in self.prefixes for operand, value in each.pairs())
-            for each in self.frames.instructions(fde)
-        )
 
     def _program(self, fde: Fde) -> Iterator[Problem]:
         """Yield what is wrong with the instructions of an FDE and with the rows that they make."""
@@ -488,7 +480,6 @@ class CallFrameChecks:
             )
             for name, values in [
                 *endless,
-                *self._unsaved(fde, row),
                 *moved,
                 *self._rules(row, fde.format.form, is_signal_frame=fde.cie.is_signal_frame),
             ]:
@@ -541,17 +532,6 @@ class CallFrameChecks:
             self._odd_entries[fde.low] = fde, values
         elif isinstance(saved, cfi_rules.Offset) and saved.offset != -target.entry_cfa:
             self._odd_entries[fde.low] = fde, {"offset": saved.offset}
-
-    def _unsaved(self, fde: Fde, row: UnwindRules) -> Iterator[tuple[str, dict[str, object]]]:
-        """Yield a register that the code cannot have saved; other code has saved the registers of the first row."""
-        if self.prefixes.keys().isdisjoint(row.registers) or row.start == fde.low or not self.file.image.is_linked:
-            return
-        section, first = self.file.image.code_at(fde.low), next(self.frames.rows(fde)).registers
-        code = b"" if section is None else section.data[fde.low - section.address : row.start - section.address]
-        for number in self.prefixes.keys() & row.registers.keys() - first.keys():
-            is_named = any(prefix in code for prefix in self.prefixes[number])
-            if isinstance(row.registers[number], cfi_rules.Offset) and code and not is_named:
-                yield "slot-register", {"register": self.frames.register_name(number)}
 
     def _slots(
         self, target: Target, cfa: CfaRule | None, slots: list[tuple[int, int]]
@@ -618,6 +598,8 @@ class _Pushes:
         self._named = named
         self._pushed: dict[int, int] | None = None
         """By their offset from the CFA, the registers pushed so far; None before the function and after other code."""
+        self._is_return = False
+        """Whether the row before is that of a return, behind code that pops registers."""
 
     def check(self, before: UnwindRules | None, row: UnwindRules) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield what the code before a row contradicts."""
@@ -635,21 +617,27 @@ class _Pushes:
                 if register is not None and self._pushed is not None:
                     self._pushed[-depth] = register
         if offset is None:
+            self._is_return = False
             return
-        is_known = self._pushed is not None or depth is None  # a frame pointer gives the stack pointer back
+        is_step = bool(moves) and offset == depth
+        is_known = self._pushed is not None or depth is None or is_step  # a frame pointer gives the stack pointer back
+        end = self._host.returns(row.start, row.end)
         if before is not None and moves and offset != depth:  # without any, other code may lead there
             yield "cfa-moved", {"offset": offset, "expected": depth, "low": before.start}
         elif offset % 8:
             yield "cfa-alignment", {"offset": offset}
-        elif offset != 8 and is_known and self._host.bytes_at(row.start, row.start + 1) == b"\xc3":
+        elif offset != 8 and is_known and end is not None:
             yield "cfa-moved", {"offset": offset}
-        for number, rule in row.registers.items():
-            if not self._pushed or not isinstance(rule, cfi_rules.Offset):
-                continue
-            pushed = self._pushed.get(rule.offset)
-            if pushed is not None and pushed != number:
-                names = {"register": self._named(number), "pushed": self._named(pushed)}
-                yield "slot-pushed", {"offset": rule.offset, **names}
+        is_kept = self._is_return and before is not None and (before.cfa, before.registers) == (cfa, row.registers)
+        self._is_return = (is_step or (before is not None and depth is None)) and end == row.start
+        is_past = is_kept or (self._is_return and self._host.goes_on(row.start + 1, row.end))
+        saved = [(each, rule.offset) for each, rule in row.registers.items() if isinstance(rule, cfi_rules.Offset)]
+        for number, place in saved if self._pushed or is_past else ():
+            pushed = (self._pushed or {}).get(place, number)
+            if pushed != number:
+                yield "slot-pushed", {"offset": place, "register": self._named(number), "pushed": self._named(pushed)}
+            if is_past and place < -offset:
+                yield "slot-popped", {"offset": place, "register": self._named(number)}
 
 
 def _is_assembly(unit: Unit) -> bool:

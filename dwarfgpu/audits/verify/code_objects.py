@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
-from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
+from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, ET_CORE, ET_EXEC, PF_X, PT_LOAD
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
@@ -134,12 +134,9 @@ RULES = rules(
      "{kernel}: {count} SGPRs are allocated, the metadata says {metadata}"),
     # --- amd_kernel_code_t ---
     ("code-version", ERROR, _CODE, "The version of an amd_kernel_code_t is 1.0 to 1.2.", "write 1.2"),
-    ("code-machine", ERROR, _CODE, "The machine of an amd_kernel_code_t is AMDGPU and the processor of the file.",
-     "write the processor that the code is for", "{kernel}: the code is for {processor}, the file for {expected}"),
+    ("code-machine", ERROR, _CODE, "The machine of an amd_kernel_code_t is AMDGPU.", "write kind 1"),
     ("code-registers", ERROR, _CODE, "Registers are named only if they are reserved, or for the debugger if it is on.",
      "leave the fields 0"),
-    ("code-pointers", ERROR, _CODE, "IS_PTR64 is 1 where addresses have 64 bits.", "write is_ptr64 = 1",
-     "{kernel}: IS_PTR64 is 0, and addresses have 64 bits"),
     ("code-alignment", ERROR, _CODE, "The kernarg segment is aligned to 16 bytes or more.", "write 4 or more"),
 )  # fmt: skip
 
@@ -366,8 +363,6 @@ class KernelChecks:
             yield from self._user_sgprs(kernel, kernel.descriptor)
             yield from self._registers(kernel, kernel.descriptor)
             yield from self._modes(kernel, kernel.descriptor)
-        elif kernel.code is not None:
-            yield from self._machine(kernel, kernel.code)
 
     def _place(self, kernel: Kernel, rule: str, offset: int) -> tuple[str | None, int, None, str | None]:
         """Return the section and the offset of a problem of a kernel, no entry, and the clause for its code object."""
@@ -499,21 +494,6 @@ class KernelChecks:
             written = descriptor.field(field)
             if written is not None and told is not None and bool(written) != told:
                 yield self._of(kernel, rule, offset, written=written, metadata=str(told).lower())
-
-    def _machine(self, kernel: Kernel, code: KernelCode) -> Iterator[Problem]:
-        if code.field("IS_PTR64") == 0 and self.file.image.address_size == 8:
-            yield self._of(kernel, "code-pointers", 56)
-        from dwarfgpu.program.code.code_object import find_target, target_id
-        from dwarfgpu.targets.resolve import resolve_note
-
-        known = find_target(self.file.image)
-        processor = target_id(known.target).partition(":")[0]
-        try:
-            named = target_id(resolve_note(f"amdgcn-amd-amdhsa--{code.processor}")).partition(":")[0]
-        except UsageError:
-            named = code.processor
-        if known.is_known and code.amd_machine_kind == 1 and named != processor:
-            yield self._of(kernel, "code-machine", 10, processor=code.processor, expected=processor)
 
 
 def _metadata_place(file: CodeObject) -> tuple[str | None, int | None]:

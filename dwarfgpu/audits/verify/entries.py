@@ -7,7 +7,6 @@ values that can be wrong are checked.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -30,9 +29,15 @@ from dwarfgpu.audits.verify.attribute_rules import (
     needed_of,
     wanted_of,
 )
-from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
-from dwarfgpu.audits.verify.file_code import host_code
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
+from dwarfgpu.audits.verify.expressions import (
+    LOCATION,
+    WITH_FRAMES,
+    ExpressionChecks,
+    PassedExpressions,
+    has_addresses,
+    use_of,
+)
+from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rules
 from dwarfgpu.audits.verify.lists import ListChecks, spans_text
 from dwarfgpu.dwarf_constants import name_of, names
 from dwarfgpu.errors import DwarfGpuError, MissingContext
@@ -43,7 +48,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans
 from dwarfgpu.program.types.base_sizes import has_usual_encoding, has_usual_size
-from dwarfgpu.program.types.model import Struct, contradiction, known_size, resolved
+from dwarfgpu.program.types.model import Array, Struct, contradiction, known_size, resolved
 from dwarfgpu.program.types.reader import Types, is_cplus
 from dwarfgpu.progress import counted
 
@@ -112,12 +117,8 @@ RULES = rules(
     ("completed", ERROR, "DWARF 5, 2.13.2",
      "A definition completes a declaration, and an inlined call a function that says how it is inlined.", _REFER,
      "{name} leads to {place:#x}, which has no {missing}", "{name} leads to {place:#x}, which has {present} itself"),
-    ("defined-twice", WARNING, "DWARF 5, 2.13.2", "A declaration is completed by one definition.", _REFER,
-     "the definition at {other:#x} completes the same declaration, at {place:#x}"),
     ("declaration", ERROR, "DWARF 5, 2.13.1", "A declaration has no code and no size.",
      "leave DW_AT_declaration out of a definition", "the declaration has {name}"),
-    ("object-pointer", ERROR, "DWARF 5, 5.7.8", "The object of a function is a parameter of the function itself.",
-     "refer to the parameter of the same function", "DW_AT_object_pointer leads to {place:#x}, in another entry"),
     ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete, modify or contain itself.",
      "break the cycle", "the entry leads back to itself"),
     ("value-unknown", ERROR, "DWARF 5, 7.8 to 7.20", "The standard or a vendor defines each encoded value.",
@@ -179,9 +180,18 @@ RULES = rules(
      "bits {low} to {high} of the structure are also bits of {other}"),
     ("bit-size", ERROR, "DWARF 5, 5.7.6", "A value has a bit, and no more bits than its type has in memory.",
      "correct DW_AT_bit_size", "{name} is {value}, the type has {size} bytes", "{name} is {value}"),
-    ("symbol-size", WARNING, "DWARF 5, 4.1", "A variable has no more bytes than the symbol at its address.",
+    ("symbol-size", WARNING, "DWARF 5, 4.1",
+     "A variable has no more bytes than the symbol at its address, and an array of C as many.",
      "correct the type of the variable, or the size of the symbol",
      "the variable has {size} bytes, its symbol {symbol} has {own}"),
+    ("symbol-address", ERROR, "gABI, Symbol Table", "What other units refer to by a name is where its symbol says.",
+     "write the address of the symbol, or the linkage name of what is at the address",
+     "its code or location is at {value:#x}, the symbol {symbol} at {own:#x}"),
+    ("external", WARNING, "DWARF 5, 3.3.1", "A function whose symbol other units see has DW_AT_external.",
+     "add DW_AT_external, or make the symbol local", "the symbol {symbol} is {bind}, and the function not external"),
+    ("local-overlap", WARNING, "DWARF 5, 3.3.5", "Variables of a block of C share no bytes, nor the return address.",
+     "correct the offset of DW_OP_fbreg, or the type of the variable",
+     "the variable, at {low} to {high} from the frame base, overlaps {other}, at {begin} to {end}"),
     ("pc-outside", ERROR, "DWARF 5, 2.18", "The entry address of a function or an inlined call is in the function.",
      "write the address of the first instruction that is executed",
      "DW_AT_entry_pc is {value:#x}, the function is {around}"),
@@ -198,12 +208,19 @@ INSTANCES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
 _IN_INSTANCES = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW_TAG_lexical_block, dw.DW_TAG_label))
 """What completes entries of the function whose instance it is in."""
 _PLAIN_LANGUAGES = frozenset(("c", "opencl", "rust", "go"))
+_WITH_SYMBOLS = ("C_plus_plus", "Rust", "Fortran")
+_SANITIZERS = ("__asan_init", "__hwasan_init")
+"""What programs call in which the symbols of variables are larger than the variables."""
 _PLACES_OF_OBJECTS = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable))
 _CALL_PCS = frozenset((dw.DW_AT_call_pc, dw.DW_AT_call_return_pc))
 _TAIL_CALLS = frozenset((dw.DW_AT_call_tail_call, dw.DW_AT_GNU_tail_call))
 _ADDRESSED = frozenset((b"\x03", b"\xa1"))
 """DW_OP_addr and DW_OP_addrx."""
+_FBREG = b"\x91"
+_CALL_FRAME_CFA = b"\x9c"
 _BITS = frozenset((dw.DW_AT_bit_size, dw.DW_AT_bit_offset, dw.DW_AT_data_bit_offset))
+_NOT_PLACED = _BITS | {dw.DW_AT_external, dw.DW_AT_declaration}
+"""What members have that are static or bit fields."""
 ANY_FILE = 1 << 64
 """A number that no file has."""
 _COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
@@ -261,6 +278,8 @@ class CheckPlan:
     """The offsets of members in the structure that owns them: slot, and index of the attribute."""
     is_object: bool = False
     """Whether it is a variable, whose type and symbol may tell different sizes."""
+    local: int | None = None
+    """The slot of the reference to the type of a variable of C, which has bytes of its own if it has some."""
     is_function: bool = False
     is_ranged: bool = False
     is_entered: bool = False
@@ -303,7 +322,6 @@ class EntryChecks:
         self.placed = AddressSpans((low, end + 1) for low, end, _is_code in self.loaded)
         """The addresses of data, of which the end of a section is one."""
         self.code = self.lists.code
-        self.host = host_code(self.image)
         self.count = 0
         self.dropped = 0
         """How many functions the linker has dropped."""
@@ -312,13 +330,23 @@ class EntryChecks:
 
     @cached_property
     def symbols(self) -> dict[int, Symbol]:
-        """The largest symbol of data at each address."""
+        """The largest symbol of data or code at each address."""
         found: dict[int, Symbol] = {}
         for symbol in self.image.symbols():
-            if symbol.type_number == 1 and symbol.section is not None and symbol.size:
+            if symbol.type_number in (1, 2) and symbol.section is not None and symbol.size:
                 known = found.get(symbol.value)
                 if known is None or known.size < symbol.size:
                     found[symbol.value] = symbol
+        return found
+
+    @cached_property
+    def named(self) -> dict[str, list[Symbol]]:
+        """The symbols of code and data by name, with or without what compilers add to that of a copy."""
+        found: dict[str, list[Symbol]] = {}
+        for symbol in self.image.symbols() if self.code.are_known else ():
+            if symbol.section is not None and symbol.type_number in (1, 2):
+                for name in {symbol.name, symbol.name.partition(".")[0], symbol.name.partition("@")[0]}:
+                    found.setdefault(name, []).append(symbol)
         return found
 
     def problems(self, units: Sequence[Unit] | None = None) -> Iterator[Problem]:
@@ -335,14 +363,14 @@ class EntryChecks:
                     names_here = {"type": name_of("DW_UT", unit.header.unit_type), "tag": root.tag_name}
                     yield RULES.problem("unit-type", unit.section, unit.offset, root, **names_here)
                 augmentation = unit.augmentation
-                if augmentation is not None and not _is_augmentation(augmentation):
+                if augmentation is not None and (not augmentation or VENDOR.sub("", augmentation)):
                     at = unit.section, root.section_offset, root
                     yield RULES.problem("augmentation", *at, augmentation=augmentation)
                 yield from _UnitChecks(self, unit).problems()
             except DwarfGpuError as error:
                 yield RULES.unreadable(error)
             unit.release()
-        if self.image.is_linked and not self.image.are_addresses_lost:  # else each section begins at 0
+        if self.code.are_known:
             yield from self._overlaps()
 
     def _overlaps(self) -> Iterator[Problem]:
@@ -357,13 +385,6 @@ class EntryChecks:
                 yield RULES.problem("overlap", *at, other=other.name or other.linkage_name or "another one", **values)
             if last is None or high > last[1]:
                 last = function
-
-
-def _is_augmentation(text: str) -> bool:
-    """Return whether an augmentation string is of the form that A.3.1.1 gives it."""
-    import re
-
-    return re.fullmatch(r"(\[[^\[\]:]+:v\d+\.\d+(:[^\[\]]*)?\])+", text) is not None
 
 
 def _called(die: Die) -> str:
@@ -413,8 +434,8 @@ class _UnitChecks:
         self.types = Types()
         self.layouts: dict[int, MemberLayout] = {}
         """The members of structures, by the depth of the last structure there."""
-        self.own_sizes: dict[int, int] = {}
-        """The bytes that a member of a type has for itself, by the offset of the type."""
+        self.known_sizes: dict[int, tuple[int, int]] = {}
+        """The bytes of a type, and those that a member has for itself, by the offset of the type."""
         self.instances: dict[int, tuple[int, int | None]] = {}
         """The offsets of functions and inlined calls and of what they complete, by the depth of the last one there."""
         self.completed: dict[tuple[int, int], int] = {}
@@ -425,7 +446,7 @@ class _UnitChecks:
         """The offset of an entry, and where the next one is said to be, by the depth of both."""
 
     def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912, PLR0915 (on the path of every entry)
-        unit, tags, owners = self.unit, self.tags, self.owners
+        unit, tags, owners, host = self.unit, self.tags, self.owners, self.checks.expressions.host
         plans: dict[Abbreviation, _Hot] = {}
         for offset, depth, abbreviation, values in unit.entries():
             hot = plans.get(abbreviation)
@@ -466,7 +487,7 @@ class _UnitChecks:
                 self.instances[depth] = offset, values[plan.instance] if plan.instance >= 0 else None
             for slot, back, index in plan.calls:
                 value = values[slot]
-                is_wrong = back and self.checks.host is not None and not self.checks.host.may_return_to(value)
+                is_wrong = back and host is not None and not host.may_return_to(value)
                 if is_wrong and _TAIL_CALLS.isdisjoint(abbreviation.attributes):
                     yield self._problem("call-return", Die(unit, offset, abbreviation, values), value=value)
                 if not self.called_in[0] <= value - back < self.called_in[1]:
@@ -481,6 +502,8 @@ class _UnitChecks:
                 data = values[slot]
                 if plan.is_object and data[:1] in _ADDRESSED:
                     yield from self._object(Die(unit, offset, abbreviation, values), data)
+                elif plan.local is not None and data[:1] == _FBREG and owners[-2].is_ranged:
+                    yield from self._local(data, values[plan.local], offset, depth)
                 if data in passed.everywhere or (data in passed.with_frame_base and self._has_base()):
                     continue
                 if len(data) == passed.address_length and data[0] == passed.address_code:
@@ -542,8 +565,10 @@ class _UnitChecks:
             yield self._problem(rule, die, clause, **values)
         for index, check in plan.checks:
             yield from self._checked(die, index, check)
+        depth = len(self.owners) - 1
+        if plan.is_ranged:
+            self.layouts[depth] = MemberLayout(die.offset)
         if plan.is_ranged and has_addresses(self.unit):
-            depth = len(self.owners) - 1
             around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
             self.spans[depth], problems = self._ranges(plan, die, around)
             if die.tag == dw.DW_TAG_subprogram:
@@ -609,11 +634,18 @@ class _UnitChecks:
         elif tag in _IN_INSTANCES and is_near:
             plan.origin = slots[index]
         place, type_index = abbreviation.index_of(dw.DW_AT_data_member_location), abbreviation.index_of(dw.DW_AT_type)
-        if tag != dw.DW_TAG_member or min(place, type_index) < 0 or not _BITS.isdisjoint(abbreviation.attributes):
+        if type_index < 0 or abbreviation.forms[type_index] not in forms.REF_UNIT:
             return
-        form, slot = abbreviation.forms[place], slots[place]
-        if abbreviation.forms[type_index] in forms.REF_UNIT and class_of(form, 0, 5) == "constant":
-            plan.placed = slot, slots[type_index], abbreviation.value(place, ()) if slot < 0 else 0
+        attributes = abbreviation.attributes
+        if tag in _PLACES_OF_OBJECTS:
+            is_own = dw.DW_AT_name in attributes and dw.DW_AT_artificial not in attributes
+            plan.local = slots[type_index] if is_own and self._c_model else None
+        elif tag == dw.DW_TAG_member and place < 0 and _NOT_PLACED.isdisjoint(attributes):
+            plan.placed = -1, slots[type_index], 0
+        elif tag == dw.DW_TAG_member and place >= 0 and _BITS.isdisjoint(attributes):
+            form, slot = abbreviation.forms[place], slots[place]
+            if class_of(form, 0, 5) == "constant":
+                plan.placed = slot, slots[type_index], abbreviation.value(place, ()) if slot < 0 else 0
 
     def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
         """Add what is wrong with a set of attributes."""
@@ -965,9 +997,55 @@ class _UnitChecks:
             if self._is_nowhere(address):
                 yield self._problem("address", die, "DWARF 5, 2.6.1.1.2", value=address, operation=instructions[0].name)
             symbol = self.checks.symbols.get(address)
-            size = None if symbol is None else known_size(self.types.type_of(die))
-            if symbol is not None and size is not None and symbol.size < size:
-                yield self._problem("symbol-size", die, size=size, symbol=symbol.name, own=symbol.size)
+            kind = None if symbol is None else self.types.type_of(die)
+            size = None if kind is None else known_size(kind)
+            if symbol is not None and kind is not None and size is not None and symbol.size != size:
+                is_array = isinstance(resolved(kind), Array) and self._c_model
+                is_padded = any(self.checks.image.symbol_named(each) is not None for each in _SANITIZERS)
+                if symbol.size < size or (is_array and not is_padded):
+                    yield self._problem("symbol-size", die, size=size, symbol=symbol.name, own=symbol.size)
+            yield from self._named(die, [(address, address + 1)])
+
+    def _named(self, die: Die, spans: list[tuple[int, int]]) -> Iterator[Problem]:
+        """Yield what the symbol contradicts that has the name of a function or a variable.
+
+        Go has several functions of one name, and clang writes no frame base where it leaves out most attributes.
+        """
+        name = die.linkage_name or die.name or ""
+        has_symbols = self._language in _C or self._language.startswith(_WITH_SYMBOLS)
+        found = self.checks.named.get(name, ()) if has_symbols else ()
+        own = [each for each in found if each.name.partition("@")[0] == name]
+        public = next((each for each in own if each.bind_number), None)
+        at = spans[0][0]
+        if not own:
+            return
+        is_external = die.find_number(dw.DW_AT_external) is not None
+        if any(low <= each.value < high for each in found for low, high in spans):
+            is_full = die.tag == dw.DW_TAG_subprogram and dw.DW_AT_frame_base in die.abbreviation.attributes
+            if is_full and not is_external and public is not None and public.value == at:
+                yield self._problem("external", die, symbol=name, bind=public.bind)
+        elif is_external if public is not None else at not in self.checks.symbols:
+            yield self._problem("symbol-address", die, value=at, symbol=name, own=own[0].value)
+
+    def _local(self, location: bytes, kind: int, offset: int, depth: int) -> Iterator[Problem]:
+        """Yield a variable in a block on the bytes of another one in the same block, or on the return address."""
+        checks = self.checks
+        instructions = checks.expressions.checked(location, self.unit.format, LOCATION)[0].instructions
+        size = self._sizes(kind)[0] if len(instructions) == 1 else 0
+        if not size:
+            return
+        low, address = instructions[0].operands[0], 0 if checks.target is None else checks.target.entry_cfa
+        high, around = low + size, self._around()
+        other = self.layouts[depth - 1].add(low, high, offset)
+        values = {"low": low, "high": high}
+        if other is not None:
+            names = {"other": self.unit.die_known_at(other[2]).name, "begin": other[0], "end": other[1]}
+            yield self._problem("local-overlap", self.unit.die_known_at(offset), **values, **names)
+        elif address and low < 0 and high > -address and around is not None:
+            base = around[1].index_of(dw.DW_AT_frame_base)
+            if base >= 0 and around[1].value(base, around[2]) == _CALL_FRAME_CFA:
+                names = {"other": "the return address", "begin": -address, "end": 0}
+                yield self._problem("local-overlap", self.unit.die_known_at(offset), **values, **names)
 
     def _is_nowhere(self, address: int) -> bool:
         """Return whether no section and no symbol has an address that no linker writes for what it drops.
@@ -986,32 +1064,35 @@ class _UnitChecks:
         if values[placed[1]] == self.layouts[depth - 1].offset:
             yield self._problem("reference-cycle", self.unit.die_known_at(offset), "DWARF 5, 5.7.6")
             return
-        if self.owners[-2].tag == dw.DW_TAG_union_type:
-            return
         slot, type_slot, low = placed
         low = values[slot] if slot >= 0 else low
-        size = self._own_size(values[type_slot])
+        whole, size = self._sizes(values[type_slot])
+        if self.owners[-2].tag == dw.DW_TAG_union_type:
+            if low + whole > self.sizes[depth - 1]:
+                die = self.unit.die_known_at(offset)
+                yield self._problem("member-outside", die, value=low, size=self.sizes[depth - 1])
+            return
         other = self.layouts[depth - 1].add(8 * low, 8 * (low + size), offset) if size else None
         if other is not None:
             begin, end, before = other[0] // 8, -(-other[1] // 8), other[2]
             names = {"other": self.unit.die_known_at(before).name or "another one", "begin": begin, "end": end}
             yield self._problem("member-overlap", self.unit.die_known_at(offset), low=low, high=low + size, **names)
 
-    def _own_size(self, target: int) -> int:
-        """Return the bytes that no other member can have of one with a type; 0 where they are not known.
+    def _sizes(self, target: int) -> tuple[int, int]:
+        """Return the bytes of a type, and those that no other member can have of a member; 0 where they are not known.
 
         The end of a class of C++ may be that of other members, where it is padding and the member has
         ``[[no_unique_address]]``; so may be a whole class that is empty.
         """
-        size = self.own_sizes.get(target)
-        if size is None:
-            size = 0
+        sizes = self.known_sizes.get(target)
+        if sizes is None:
+            sizes = 0, 0
             with suppress(DwarfGpuError):
                 kind = self.types.of(self.unit.die_known_at(target))
-                if not (isinstance(resolved(kind), Struct) and is_cplus(self.unit)):
-                    size = known_size(kind) or 0
-            self.own_sizes[target] = size
-        return size
+                size = known_size(kind) or 0
+                sizes = size, 0 if isinstance(resolved(kind), Struct) and is_cplus(self.unit) else size
+            self.known_sizes[target] = sizes
+        return sizes
 
     @cached_property
     def _has_layouts(self) -> bool:
@@ -1061,10 +1142,14 @@ class _UnitChecks:
         return None
 
     @cached_property
+    def _language(self) -> str:
+        language = self.unit.root.number(dw.DW_AT_language)
+        return "" if language is None else name_of("DW_LANG", language.unsigned()).removeprefix("DW_LANG_")
+
+    @cached_property
     def _c_model(self) -> bool:
         """Whether the types of the unit are those of C where pointers have 64 bits."""
-        language = self.unit.root.number(dw.DW_AT_language)
-        name = "" if language is None else name_of("DW_LANG", language.unsigned()).removeprefix("DW_LANG_")
+        name = self._language
         is_c = name.startswith(("C_plus_plus", "OpenCL", "CPP_for", "HIP", "LLVM_HIP", "ObjC")) or name in _C
         return is_c and self.checks.image.machine in (elf.EM_AMDGPU, elf.EM_X86_64) and self.unit.address_size == 8
 
@@ -1126,8 +1211,12 @@ class _UnitChecks:
             if not outside:
                 self.checks.functions += ((low, high, self.unit, die.offset) for low, high in live)
             problems += outside or self._outside(die, live, self._unit_code, "DWARF 5, 3.1.1")
+            problems += self._named(die, live)
         elif around:
             problems += self._outside(die, live, AddressSpans(around))
+        is_gnu = (self.unit.producer or "").startswith("GNU ")
+        if is_gnu and self.unit.version < 5 and not self.checks.image.is_linked and plan.pc is None:
+            return None, problems  # a list seems to end at a range from 0 to 0
         return live, problems
 
     def _outside(
@@ -1142,7 +1231,7 @@ class _UnitChecks:
     @cached_property
     def _unit_code(self) -> AddressSpans | None:
         """The code of the unit; None where it is not known, where sections begin at 0, or version 2 has no ranges."""
-        if not self.checks.image.is_linked or self.unit.version < 3:
+        if not self.checks.code.are_known or self.unit.version < 3:
             return None
         try:
             code = (self.unit.skeleton or self.unit).root.ranges()
@@ -1206,13 +1295,9 @@ class _UnitChecks:
             reached = set(map(tags.get, targets))
             if None in reached or not all(_fits(own, tag, wanted) for tag in reached if tag is not None):
                 yield from self._wrong(attribute, own, offsets, targets)
-            if attribute == dw.DW_AT_object_pointer and own == dw.DW_TAG_subprogram:
-                yield from self._objects(offsets, targets)
             needed = needed_of(attribute, own)
             if needed is not None:
                 yield from self._incompletes(attribute, own, needed, offsets, targets)
-            if attribute == dw.DW_AT_specification:
-                yield from self._definitions(own, offsets, targets)
             if attribute in _COMPLETES or (attribute == dw.DW_AT_type and own in _MODIFIERS):
                 modified.update(zip(offsets, targets, strict=True))
         yield from self._cycles(modified)
@@ -1244,30 +1329,6 @@ class _UnitChecks:
         number, is_missing, clause = needed
         names = {"name": name_of("DW_AT", attribute), "missing" if is_missing else "present": name_of("DW_AT", number)}
         return self._problem("completed", die, clause, **names, place=self.unit.offset + target)
-
-    def _definitions(self, own: int, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
-        """Yield the second definitions of a declaration; a constructor or a generic function has one of each name."""
-        counts = Counter(targets)
-        first: dict[tuple[int, str | None], int] = {}
-        for offset, target in zip(offsets, targets, strict=True) if len(counts) < len(targets) else ():
-            die = self.unit.die_known_at(offset)
-            present = die.abbreviation.attributes
-            if counts[target] == 1 or (own in _DEFINES and {*_DEFINES[own]}.isdisjoint(present)):
-                continue
-            other = first.setdefault((target, die.linkage_name), offset)
-            if other != offset:
-                places = {"place": self.unit.offset + target, "other": self.unit.offset + other}
-                yield self._problem("defined-twice", die, **places)
-
-    def _objects(self, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
-        """Yield the functions that operate on an object which is the parameter of another function."""
-        for offset, target in zip(offsets, targets, strict=True):
-            before = bisect_right(self._functions, target) - 1
-            if self.tags.get(target) not in _PLACES_OF_OBJECTS or (before >= 0 and self._functions[before] == offset):
-                continue
-            owner = self.unit.die_known_at(target).parent()  # a class of the function may own other functions
-            if owner is None or owner.offset != offset:
-                yield self._problem("object-pointer", self.unit.die_known_at(offset), place=self.unit.offset + target)
 
     @cached_property
     def _functions(self) -> list[int]:

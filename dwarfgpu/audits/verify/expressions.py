@@ -11,6 +11,7 @@ from attrs import Factory, define, evolve
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import SINGLE
+from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import verify
@@ -18,6 +19,7 @@ from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.elf.header import EM_X86_64
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
 from dwarfgpu.program.code.repairs import ALL, Site, may_be_idiom, read_as_meant, repairs_of
 from dwarfgpu.program.types.model import known_size
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from dwarfgpu.audits.verify.host_code import HostCode
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.context import ResultKind
     from dwarfgpu.expr.verify import Finding
@@ -66,7 +69,8 @@ RULES = rules(
     ("bad-result-kind", ERROR, "A.2.5.4", "The result is what the attribute needs: a location or a value.",
      "end a computed value with DW_OP_stack_value"),
     ("not-memory", ERROR, "A.3.3.5", "Frame bases, return addresses and static links are in memory.",
-     "describe the memory, or for a frame base the register that holds its address", "the result is {kinds}"),
+     "describe the memory, or for a frame base the register that holds its address", "the result is {kinds}",
+     "the result is the same in all frames"),
     ("after-location", ERROR, "DWARF 5, 2.6.1", "Only a piece follows an operation that gives a whole location.",
      "remove the operations after it"),
     ("register-unavailable", ERROR, "A.2.5.4.4.4", "The target defines each register.",
@@ -230,6 +234,12 @@ class ExpressionChecks:
         self.target = known.target if known.is_known else None
         self.rules = PRESETS[known.target.default_rules]
         self.has_lanes = known.target.execution_mask is not None or not known.is_known
+        self.host: HostCode | None = None
+        """The code of a file for x86-64 where its addresses are known."""
+        if file.image.machine == EM_X86_64 and FileCode(file.image).are_known:
+            from dwarfgpu.audits.verify.host_code import HostCode
+
+            self.host = HostCode(file.image)
         self._function: tuple[Die | None, bool] = None, True
         """The last function that was asked for its frame base, and whether it has one."""
         self._passed: dict[tuple[Format, ExpressionUse], PassedExpressions] = {}
@@ -250,8 +260,11 @@ class ExpressionChecks:
             findings = self._findings(expression, use)
             if use.refused and not any(finding.severity == ERROR for finding in findings):
                 kinds = verify.result_kinds(expression, rules=self.rules, target=self.target).kinds
-                if kinds and kinds <= use.refused:
-                    message = RULES["not-memory"].message({"kinds": " or ".join(sorted(kinds))})
+                is_elsewhere = kinds <= use.refused
+                is_number = REGISTER not in use.refused and len(expression.instructions) == 1 and not expression.needs
+                if kinds and (is_elsewhere or is_number):  # a number is no frame; kernels have theirs at one in a space
+                    words: dict[str, object] = {"kinds": " or ".join(sorted(kinds))} if is_elsewhere else {}
+                    message = RULES["not-memory"].message(words)
                     findings.append(verify.Finding(ERROR, "not_memory", message, 0, spec=use.clause))
             if self.rules.name != "amd":  # the standard deprecates none of them
                 findings = [finding for finding in findings if finding.kind != "deprecated"]

@@ -136,9 +136,9 @@ class FileCheck:
     def _producer_of(self, problem: Problem) -> str | None:
         """Return the producer of the unit that a problem is in, or of the first one; None if it cannot be read."""
         try:
-            units = self.file.dwarf.units if problem.die is None and self.file.has_dwarf else ()
-            unit = next(iter(units), None) if problem.die is None else problem.die.unit
-            return None if unit is None else unit.producer
+            own = None if problem.die is None else problem.die.unit.producer  # a type unit has none
+            units = self.file.dwarf.units if own is None and self.file.has_dwarf else ()
+            return own or next((unit.producer for unit in units if unit.producer), None)
         except DwarfGpuError:  # which is a finding of its own
             return None
 

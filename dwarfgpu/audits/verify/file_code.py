@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.elf.header import EM_X86_64
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, dead_from
 
 if TYPE_CHECKING:
-    from dwarfgpu.audits.verify.host_code import HostCode
     from dwarfgpu.objfile.elf.image import Image
 
 
@@ -17,6 +15,8 @@ class FileCode(AddressSpans):
 
     def __init__(self, image: Image) -> None:
         super().__init__((section.address, section.address + section.size) for section in image.code_sections)
+        self.are_known = image.is_linked or len(image.code_sections) == 1
+        """Whether addresses name code: where an object has one section of code, they are offsets in it."""
         self._dead_from = dead_from(image.address_size)
         self._are_first_dead = image.is_linked and not self.touch(0, 1)
 
@@ -26,12 +26,3 @@ class FileCode(AddressSpans):
         That is all ones, or 0; in lists of version 4 it is 1, because a pair of zeros would end them.
         """
         return address >= self._dead_from or (address < 2 and self._are_first_dead)
-
-
-def host_code(image: Image) -> HostCode | None:
-    """Return the code of a linked file for x86-64; None of any other."""
-    if image.machine != EM_X86_64 or not image.is_linked:
-        return None
-    from dwarfgpu.audits.verify.host_code import HostCode
-
-    return HostCode(image)

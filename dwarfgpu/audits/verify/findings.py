@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ERROR: Final = "error"
 WARNING: Final = "warning"
 NOTE: Final = "note"
+VENDOR: Final = re.compile(r"\[[^:\[\]]+:v\d+\.\d+(?::[^\[\]]*)?\]")
+"""An extension of a vendor, as augmentation strings name it (A.3.1.1, A.6.4.1 (4))."""
 LIMIT: Final = "limit"
 """What a finding counts as that has no severity of its own: the producer always writes so."""
 IDIOM: Final = "idiom"

@@ -21,13 +21,15 @@ _CALLS = re.compile(
 """What ends where a call returns to."""
 _SIMPLE = re.compile(
     rb"""
-    (?P<push>[\x50-\x57] | \x41[\x50-\x57]) | (?P<pop>[\x58-\x5f] | \x41[\x58-\x5f])
+    (?P<push>[\x50-\x57] | \x41[\x50-\x57]) | (?P<pop>[\x58-\x5b\x5d-\x5f] | \x41[\x58-\x5f])
     | \x48\x83(?:(?P<sub1>\xec)|(?P<add1>\xc4))(?P<imm1>.) | \x48\x81(?:(?P<sub4>\xec)|(?P<add4>\xc4))(?P<imm4>.{4})
     | \xf3\x0f\x1e\xfa | \x48\x89\xe5  # endbr64, mov %rsp,%rbp
     """,
     re.VERBOSE | re.DOTALL,
 )
 """Instructions that change nothing but the stack pointer, or copy it to rbp."""
+_FILLING = re.compile(rb"(?:\x90|\xcc|\x66|\x2e|\x0f\x1f(?:\0|\x40.|\x44..|\x80.{4}|\x84.{5}))*", re.DOTALL)
+"""What compilers fill up code with."""
 _NUMBERS = (0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15)
 """The DWARF numbers of the registers, in the order of their encodings (System V psABI, figure 3.36)."""
 LONGEST = 9
@@ -55,6 +57,17 @@ class HostCode:
         code = self.bytes_at(address - LONGEST, address)
         return len(code) < LONGEST or any(_CALLS.fullmatch(code, start) for start in range(LONGEST - 1))
 
+    def returns(self, low: int, high: int) -> int | None:
+        """Return where the code returns that does nothing before but move the stack pointer; None if it does more."""
+        code, position = self.bytes_at(low, high), 0
+        while match := _SIMPLE.match(code, position):
+            position = match.end()
+        return low + position if code[position : position + 1] == b"\xc3" else None
+
+    def goes_on(self, low: int, high: int) -> bool:
+        """Return whether there are instructions other than those that fill up code."""
+        return _FILLING.fullmatch(self.bytes_at(low, high)) is None
+
     def moves(self, low: int, high: int) -> list[tuple[int, int | None]] | None:
         """Return by how much each instruction raises the stack pointer, and what it pushes; None if one does more."""
         code, position = self.bytes_at(low, high), 0
@@ -63,7 +76,7 @@ class HostCode:
         found: list[tuple[int, int | None]] = []
         while position < len(code):
             match = _SIMPLE.match(code, position)
-            if match is None or (match["pop"] or b"")[-1:] == b"\x5c":  # pop %rsp
+            if match is None:
                 return None
             position = match.end()
             if match["push"] or match["pop"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from contextlib import suppress
 from functools import cached_property
@@ -91,9 +90,6 @@ RULES = rules(
      "the sequence from {low:#x} to {high:#x} overlaps the one from {other:#x} to {end:#x}"),
     ("gap", WARNING, "DWARF 5, 6.2", "The line tables have rows for all code of a function.",
      "end the sequence where the code ends", "the sequences have only a part of the code from {low:#x} to {high:#x}"),
-    ("foreign", WARNING, "DWARF 5, 6.2", "A sequence has no function outside of the code of the units of the table.",
-     "end each sequence with DW_LNE_end_sequence",
-     "the sequence from {low:#x} to {high:#x} has {name} at {address:#x}, which is not code of the unit"),
     ("not-in-code", ERROR, "DWARF 5, 6.2.2", "A sequence is within an executable section.",
      "set the address of the code", "{low:#x} to {high:#x} is not within an executable section"),
     ("offset", ERROR, "DWARF 5, 3.1.1 (5)", "DW_AT_stmt_list is the offset of a line table.", "correct the offset",
@@ -142,8 +138,6 @@ class LineChecks:
         self.dwarf = file.dwarf
         self.users: dict[tuple[str, int], Unit] = {}
         """The first unit that refers to each table, by section and offset."""
-        self.code_of: dict[tuple[str, int], list[tuple[int, int]]] = {}
-        """The code of the units with each table."""
         self.spans: list[tuple[int, int, str, int]] = []
         """The sequences with code: start, end, and the table."""
         self._beginnings: dict[tuple[str, int], Counter[int]] = {}
@@ -158,7 +152,6 @@ class LineChecks:
         for section in (".debug_line", ".debug_line.dwo"):
             yield from self._section(section)
         yield from self._overlaps()
-        yield from self._foreign()
 
     @cached_property
     def code(self) -> FileCode:
@@ -182,8 +175,6 @@ class LineChecks:
             yield RULES.problem("offset", *at, table=offset, lines=section, size=len(data))
             return
         other = self.users.setdefault((section, offset), unit)
-        if unit.version >= 3 and not unit.header.is_type_unit and has_addresses(unit):
-            self.code_of.setdefault((section, offset), []).extend(unit.root.ranges())
         if other is not unit and unit.root.tag == other.root.tag == dw.DW_TAG_compile_unit:
             yield RULES.problem("shared", *at, unit=other.offset, table=offset)
 
@@ -331,7 +322,7 @@ class LineChecks:
             yield from self._sequence(header, rows, sequence)
 
     def _sequence(self, header: LineHeader, rows: LineMatrix, sequence: Sequence) -> Iterator[Problem]:
-        image, at = self.file.image, (header.section, header.offset)
+        at = header.section, header.offset
         if self.code.is_dropped(sequence.origin):
             return
         addresses = rows.addresses[sequence.first : sequence.stop].tolist()
@@ -344,7 +335,7 @@ class LineChecks:
         if low == high:
             yield RULES.problem("empty", *at, low=low)
             return
-        if not image.is_linked:
+        if not self.code.are_known:
             return
         self.spans.append((low, high, *at))
         if not self.code.cover(low, high):
@@ -363,19 +354,6 @@ class LineChecks:
                 yield RULES.problem("overlap", section, offset, **values)
             if high > reach:
                 reach, covered = high, (low, high, offset)
-
-    def _foreign(self) -> Iterator[Problem]:
-        """Yield the sequences that go on behind the code of their units, with the next function there."""
-        functions = {each.value: each.name for each in self.file.image.symbols() if each.type == "FUNC"}
-        starts = sorted(functions)
-        for low, high, section, offset in self.spans:
-            code = AddressSpans(self.code_of.get((section, offset), ()))
-            begun = starts[bisect_left(starts, low) : bisect_left(starts, high)]
-            for address in begun if code.touch(low, low + 1) else ():  # others are of code that was dropped
-                if not code.touch(address, address + 1):
-                    values = {"low": low, "high": high, "name": functions[address], "address": address}
-                    yield RULES.problem("foreign", section, offset, **values)
-                    break
 
     def gaps(self, functions: Iterable[tuple[int, int, Unit, int]]) -> Iterator[Problem]:
         """Yield the functions that begin in a sequence, and go on where there is none; to be asked after `problems`."""

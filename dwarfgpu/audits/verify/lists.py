@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,7 +37,8 @@ RULES = rules(
     ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The standard defines the kind of each entry.", _END),
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
      "give the unit a DW_AT_low_pc, or the list a base address"),
-    ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
+    ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses",
+     "the entry begins at offset {low:#x}, and ends at {high:#x}"),
     ("overlap", WARNING, "DWARF 5, 2.17.3", "Ranges of one list do not overlap.",
      "leave the address range out of one of them",
      "the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"),
@@ -51,15 +51,9 @@ RULES = rules(
     ("several-places", WARNING, "A.2.5.3", "All places in which a variable is at one address have the same value.",
      "end the earlier entry where the other begins, unless the value is in both places; `dwarfgpu judge` reads both",
      "{name} gives two places from {low:#x} to {high:#x}"),
-    ("repeated", WARNING, "DWARF 5, 2.6.2", "LLVM joins two entries that follow each other with the same constant.",
-     "join both entries, or write the constant that was meant",
-     "{name} has the constant of the entry before from {low:#x} to {high:#x}"),
     ("outside", WARNING, "DWARF 5, 2.6.2", "A location is valid within the code of the function of its variable.",
      "end the entry where the function ends", "{low:#x} to {high:#x} is outside of the function, {around}",
      "{low:#x} to {high:#x} is outside of all sections of code"),
-    ("unseen", WARNING, "DWARF 5, 3.5", "LLVM gives a variable of a block a location where the block has code.",
-     "write the location of this variable, or the ranges of its block",
-     "the variable has a location from {low:#x} to {high:#x}, and none where its block has code, {around}"),
     ("empty", WARNING, "DWARF 5, 2.6.2", "A location list has an entry.",
      "write the entries, or leave the attribute out, as compilers do for a variable that has no location",
      "the list of {name} has no entry"),
@@ -68,10 +62,6 @@ RULES = rules(
 )  # fmt: skip
 
 
-_LLVM = re.compile("clang|LLVM")
-"""The producers whose lists come from DwarfDebug::buildLocationList, which joins entries."""
-_CONSTANTS = frozenset((*range(0x08, 0x12), *range(0x30, 0x50)))
-"""DW_OP_const1u to DW_OP_consts and DW_OP_lit0 to DW_OP_lit31, with which expressions of constants begin."""
 _PLACES = {
     "index_out_of_range": "bad-index",
     "loclists_base": "no-table",
@@ -158,6 +148,9 @@ class ListChecks:
                     yield RULES.problem("default-twice", section, entry.offset, die)
                 continue
             if not has_addresses(die.unit):
+                if entry.kind == dw.DW_RLE_offset_pair and entry.operands[1] < entry.operands[0]:
+                    low, high = entry.operands[:2]
+                    yield RULES.problem("reversed", section, entry.offset, die, low=low, high=high)
                 continue
             try:
                 span = bounds.of(entry.kind, entry.operands)
@@ -167,7 +160,7 @@ class ListChecks:
                 continue
             if span is not None and span[0] < span[1]:
                 spans.append((*span, entry.offset))
-        if self.expressions.code.file.image.is_linked:  # else each section begins at 0
+        if self.code.are_known:
             expressions = {entry.offset: entry.expression for entry in entries}
             yield from self._spans(attribute, sorted(spans), expressions, section, function)
 
@@ -198,9 +191,6 @@ class ListChecks:
                 break
         if function is not None and spans:
             yield from self._outside(spans, section, die, around)
-            if clause is None and _LLVM.search(die.unit.producer or ""):
-                yield from _repeated(spans, expressions, section, attribute)
-                yield from _unseen(spans, section, die)
 
     def _around(self, function: Die | None) -> list[tuple[int, int]] | None:
         """Return the code of a function; None if it cannot be read, or if the linker has dropped it."""
@@ -221,30 +211,6 @@ class ListChecks:
                 values = {"low": low, "high": high, **({"around": text} if around else {})}
                 yield RULES.problem("outside", section, offset, die, **values)
                 return
-
-
-def _repeated(
-    spans: list[tuple[int, int, int]], expressions: dict[int, bytes | None], section: str, attribute: Attribute
-) -> Iterator[Problem]:
-    """Yield the entries with the constants of the ones before them, which end where they begin."""
-    for (_low, high, first), (low, end, offset) in pairwise(spans):
-        expression = expressions[offset]
-        if low == high and expression == expressions[first] and expression and expression[0] in _CONSTANTS:
-            yield RULES.problem("repeated", section, offset, attribute.die, name=attribute.name, low=low, high=end)
-
-
-def _unseen(spans: list[tuple[int, int, int]], section: str, die: Die) -> Iterator[Problem]:
-    """Yield a list without a location that is valid where the block or the inlined call of the variable has code."""
-    parent = die.parent()
-    if parent is None or parent.tag not in (dw.DW_TAG_lexical_block, dw.DW_TAG_inlined_subroutine):
-        return
-    try:
-        around = parent.ranges()
-    except DwarfGpuError:
-        return  # which is a problem of the block
-    if around and not any(begin < high and low < end for begin, end in around for low, high, _at in spans):
-        low, high, offset = spans[0]
-        yield RULES.problem("unseen", section, offset, die, low=low, high=high, around=spans_text(around))
 
 
 def spans_text(spans: list[tuple[int, int]]) -> str:

@@ -47,8 +47,14 @@ def block(low: int, size: int) -> Any:
     return die("lexical_block", ("low_pc", "addr", low), ("high_pc", "data4", size))
 
 
-def function(low: int, form: str, high: int) -> Any:
-    return die("subprogram", named("g"), ("low_pc", "addr", low), ("high_pc", form, high))
+def function(low: int, form: str, high: int, *attributes: Any) -> Any:
+    return die("subprogram", named("g"), ("low_pc", "addr", low), ("high_pc", form, high), *attributes)
+
+
+def variable_at(address: int) -> Any:
+    """A variable at an address that other units refer to."""
+    return die("variable", named("v"), typed("int"), ("external", "flag_present"),
+               ("location", "exprloc", b"\x03" + address.to_bytes(8, "little")))  # fmt: skip
 
 
 def completed(attribute: str, label: str) -> Any:
@@ -132,6 +138,7 @@ PARENTS = {
     "a parameter of a call outside of calls": die("call_site_parameter", ("location", "exprloc", V0)),
     "an inlined call in a unit": die("inlined_subroutine", ("abstract_origin", "ref4", "f")),
     "a generic dimension in a unit": die("generic_subrange", ("lower_bound", "data1", 1))}  # fmt: skip
+LOCALS = variable("a", location="DW_OP_fbreg 8"), variable("b", location="DW_OP_fbreg 10")
 F = die("subprogram", named("f"), ("inline", "data1", 1), label="f")
 OWNERS = {
     "lanes of a variable": at_place("a", ("LLVM_lanes", "data1", 64)),
@@ -253,7 +260,6 @@ SEEDS = (
     *(beside("reference-tag", name, S, entry) for name, entry in MISLED.items()),
     beside("reference-cycle", "an array of itself", SELVES[0]),
     beside("reference-cycle", "a structure in itself", SELVES[1]),
-    beside("object-pointer", "of another function", method("f", "p", "p"), method("g", "q", "p")),
     beside("bit-size", "no bits of a member", die("structure_type", STRUCTURE, bit_field("m", 0, 0))),
     beside("member-outside", "bits", die("structure_type", STRUCTURE, bit_field("m", 60, 5))),
     beside("member-outside", "bits of its storage", die("structure_type", STRUCTURE, OLD_BITS), version=4),
@@ -325,7 +331,13 @@ SEEDS = (
            types=FUNCTIONS),
     inside("origin-function", "a variable of no function", *of_two("f", "d"), types=[*FUNCTIONS, D]),
     inside("completed", "a function that is not inlined", CALLED, types=[die("subprogram", named("f"), label="f")]),
-    beside("defined-twice", "by variables", D, *[die("variable", ("specification", "ref4", "d")) for _ in "ab"]),
+    beside("symbol-address", "of a variable", variable_at(CODE + 16), symbols=("k", "v")),
+    beside("external", "a function", function(CODE, "data4", SIZE, ("frame_base", "exprloc", V0)), symbols=("k", "g")),
+    inside("local-overlap", "two numbers", *LOCALS, attributes=[("frame_base", "exprloc", V0)]),
+    beside("reference-tag", "an import of a block", die("subprogram", die("lexical_block", label="b")),
+           die("imported_declaration", ("import", "ref4", "b"))),
+    beside("member-outside", "without a place",
+           die("union_type", ("byte_size", "data1", 2), die("member", typed("int")))),
     beside("declaration", "of a function", die("subprogram", named("g"), *SAME_CODE, ("declaration", "flag_present"))),
     beside("declaration", "of a structure", die("structure_type", FOUR_BYTES, ("declaration", "flag_present"))),
     inside("range-reversed", "of a block",

@@ -82,6 +82,7 @@ SEEDS = (
     of_type("no-frame-base", "of a variable of no function", variable("a", location="DW_OP_fbreg 8")),
     of_kernel("frame-base-cycle", "the frame base itself", "frame_base", "DW_OP_fbreg 8"),
     of_kernel("not-memory", "a frame base that is a constant", "frame_base", "DW_OP_implicit_value 00000000"),
+    of_kernel("not-memory", "a frame base at an address", "frame_base", "DW_OP_lit5"),
     of_kernel("not-memory", "a frame base that is undefined", "frame_base", "DW_OP_LLVM_undefined"),
     of_kernel("not-memory", "a return address in a register", "return_addr", "DW_OP_regx s30"),
     of_kernel("not-memory", "a static link in a register", "static_link", "DW_OP_regx s30"),

@@ -174,7 +174,6 @@ SEEDS = (
     slot("outside", "above the CFA", "advance_loc 1; def_cfa 6 16; offset 6 2; offset_extended_sf 3 -1"),
     slot("alignment", "half a register", "advance_loc 1; def_cfa_offset 24; offset 6 5", data=-4,
          start="def_cfa 7 8; offset 16 2"),
-    slot("register", "r16 of APX", "advance_loc 1; def_cfa_offset 16; offset_extended 130 2"),
     Seed("frame-cfa-unsaved", "rbx for rbp",
          partial(on_host, "advance_loc 1; def_cfa_offset 16; offset 6 2; advance_loc 3; def_cfa_register 3")),
     slot("of-stack", "rsp for rbp", "advance_loc 1; def_cfa_offset 16; offset 7 2"),

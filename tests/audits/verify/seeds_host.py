@@ -9,6 +9,7 @@ from tests.builders.hostile import gpu, named
 from tests.builders.seeds import Seed
 
 O0, O2 = "host/values.gcc.O0.v5.x86_64", "host/values.gcc.O2.v5.x86_64"
+PROGRAM = (0x4012A0).to_bytes(8, "little")
 CALLED_AT = (0x4012B8).to_bytes(8, "little")
 
 
@@ -37,6 +38,11 @@ def with_types(signature: int, label: str) -> bytes:
 SEEDS = (
     changed("frame-cfa-moved", "8 bytes more than are pushed", O2, b"\x44\x0e\x10\x5d", b"\x44\x0e\x18\x5d"),
     changed("frame-cfa-moved", "at a return", O0, b"\x4a\x0c\7\x08", b"\x4a\x0c\7\x10"),
+    changed("frame-slot-popped", "behind a return", "host/values.gcc.O1.v4.x86_64", b"\x0c\7\x08\x41\x0b",
+            b"\x0c\7\x08\x41\0"),
+    changed("frame-partial", "a function that ends too early", O2, PROGRAM + b"\x25", PROGRAM + b"\x20"),
+    changed("entry-local-overlap", "the return address", O0, b"\2\x91\x6c", b"\2\x91\x78"),
+    changed("entry-symbol-size", "an array with fewer elements", O0, b"\x08\xa6\0\0\0\1", b"\x08\xa6\0\0\0\0"),
     changed("frame-cfa-alignment", "one byte more", O2, b"\x4e\x0e\xd0\1", b"\x4e\x0e\xd1\1"),
     changed("frame-slot-pushed", "r12 for rbx", O2, b"\x83\2\x4e\x0e", b"\x8c\2\x4e\x0e"),
     changed("entry-call-return", "one byte early", O2, CALLED_AT, b"\xb7" + CALLED_AT[1:]),

@@ -207,9 +207,9 @@ SEEDS = (
     told("sgpr-count", "more than there are", sgpr_count=17),
     # --- amd_kernel_code_t ---
     code("code-version", "major", 0, "I", 2),                 code("code-version", "minor", 4, "I", 3),
-    code("code-machine", "no kind", 8, "H", 0),               code("code-machine", "gfx802", 14, "H", 2),
+    code("code-machine", "no kind", 8, "H", 0),
     code("code-registers", "reserved", 88, "H", 3),           code("code-registers", "of the debugger", 96, "H", 3),
-    code("code-alignment", "8", 100, "B", 3),                 code("code-pointers", "of 32 bits", 58, "B", 2),
+    code("code-alignment", "8", 100, "B", 3),
     code("wave-size", "2 ** 9", 103, "B", 9),                 code("wave-size", "32", 103, "B", 5),
     code("user-sgpr-count", "none", 52, "I", 1 << 7),         code("vgpr-count", "40 used", 86, "H", 40),
     code("sgpr-count", "40 used", 84, "H", 40),               code("reserved", "byte 108", 108, "B", 1),

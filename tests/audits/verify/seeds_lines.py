@@ -67,25 +67,8 @@ def two_units(second: int) -> bytes:
     return elf.build()
 
 
-def past_unit() -> bytes:
-    """A line table with one sequence for the code of its unit and the function behind it."""
-    elf = ElfBuilder(flags=GFX90A)
-    text = elf.section(".text", bytes(SIZE), flags=SHF_ALLOC | 4, address=CODE, align=16)
-    code = ("low_pc", "addr", CODE), ("high_pc", "data4", 16)
-    root = die(
-        "compile_unit", named("a.c"), ("stmt_list", "sec_offset", 0), *code, die("subprogram", named("k"), *code)
-    )
-    rows = table(program(("set_address", CODE), ("special", 0, 1), ("advance_pc", SIZE), "end_sequence"))
-    for name, data in build(unit(root), extra={".debug_line": rows}).sections.items():
-        elf.section(name, data)
-    elf.symbols([("k", CODE, 16, 2, 1, text), ("g", CODE + 16, SIZE - 16, 2, 1, text)])
-    elf.segment(1, CODE, text, flags=5)
-    return elf.build()
-
-
 FILES_OF_A = table_5(((PATH, STRING),), (b"a.c\0",), (b"b.c\0",))
 SEEDS = (
-    Seed("line-foreign", "the function of another unit", past_unit),
     raw("version", "1", patched(4, "H", 1)),                  raw("version", "7", patched(4, "H", 7)),
     raw("truncated", "longer than its section", patched(0, "I", 0x1000)),
     raw("truncated", "ends in its header", patched(0, "I", 3)[:7]),

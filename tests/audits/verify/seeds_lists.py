@@ -18,13 +18,6 @@ def locations(rule: str, name: str, data: bytes, offset: int = 12, producer: str
     return Seed(rule, f"locations: {name}", partial(gpu, entry, sections=sections, producer=producer))
 
 
-def unseen() -> Seed:
-    entry = die("variable", named("a"), typed("int"), ("location", "sec_offset", 12))
-    block = die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4), entry)
-    sections = {".debug_loclists": contribution(loclist(at(8, 12), "end_of_list"), count=0)}
-    return Seed("list-unseen", "behind its block", partial(gpu, block, sections=sections, producer=ROCM))
-
-
 def ranges(rule: str, name: str, data: bytes, offset: int = 12) -> Seed:
     entry = die("lexical_block", ("ranges", "sec_offset", offset))
     sections = {".debug_rnglists": contribution(data, count=0)}
@@ -93,8 +86,6 @@ SEEDS = (
     ranges("list-reversed", "by offsets", rnglist(("offset_pair", 8, 4), "end_of_list")),
     ranges("list-address-index", "without a table", rnglist(("startx_length", 7, 4), "end_of_list")),
     locations("list-several-places", "two registers", loclist(at(0, 16), at(8, 24, "908114"), "end_of_list")),
-    unseen(),
-    locations("list-repeated", "a number", loclist(at(0, 8, "319f"), at(8, 16, "319f"), "end_of_list"), producer=ROCM),
     locations("list-truncated", "no end", loclist(at(0, 8))),
     locations("list-truncated", "an address cut short", loclist(at(0, 8)) + b"\x07\x00"),
     locations("list-truncated", "an expression cut short", b"\x05\x09\x30"),
