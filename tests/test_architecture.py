@@ -504,6 +504,24 @@ def test_no_circle_of_types_is_large():
     assert len(found) <= MOST_CIRCLES, report([" ".join(map(within, circle)) for circle in found])
 
 
+def test_arrows_that_run_upwards_inside_execution_become_fewer():
+    """The machine lies below what checks and compiles its code: those that know both are to be above both."""
+    above = {f"execution.{name}" for name in ("checks", "compiled", "launch", "control")}
+    found = {
+        (within(module.name), within(item.target))
+        for module in MODULES
+        if is_in(within(module.name), {"execution"}) and not is_in(within(module.name), above)
+        for item in imports_of(module, frozenset(each.name for each in MODULES))
+        if is_in(within(item.target), above)
+    }
+    assert found == {
+        ("execution.device", "execution.checks.checked_memory"),
+        ("execution.device", "execution.compiled.native"),
+        ("execution.device", "execution.compiled.regions"),
+        ("execution.gpu", "execution.checks.findings"),
+    }
+
+
 def lines_of(folder: Path, pattern: str = "**/*.py") -> float:
     """Return how many thousand lines the modules of a folder have."""
     return sum(path.read_bytes().count(b"\n") for path in folder.glob(pattern)) / 1000
