@@ -3,7 +3,7 @@
 
     python3 tools/dev.py judge_kernels [--compiler 24] [--processor gfx90a] [--level O0] [--jobs 2] [--kernels 'loops*']
 
-The kernels are those of tools/corpus_programs, of the tests that run kernels, and 12 random ones
+The kernels are those of tools/corpus/programs, of the tests that run kernels, and 12 random ones
 (tools/fuzz/random_kernels.py). Each is compiled for one processor, launched with the arguments that `judge` makes,
 and judged as it does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The
 last line has the time, that of the processors, and the memory of the largest process.
@@ -33,7 +33,7 @@ from fixtures import llvm24  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PROGRAMS = ROOT / "tools" / "corpus_programs"
+PROGRAMS = ROOT / "tools" / "corpus" / "programs"
 RUNNING = ROOT / "tests" / "execution"
 DEBUGGED = ROOT / "tests" / "execution" / "control"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"

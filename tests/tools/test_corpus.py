@@ -1,13 +1,7 @@
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
-import corpus
-import corpus_launched
-import corpus_oracle as oracle
+from corpus import command as corpus
+from corpus import launched as corpus_launched
+from corpus import oracle
 
 from tests.builders.parameters import for_each
 

@@ -11,7 +11,7 @@ from tests.builders.folders import ROOT
 
 @pytest.mark.slow
 def test_a_second_checkout_imports_its_own_package(tmp_path):
-    ignored = shutil.ignore_patterns("__pycache__", "corpus_programs")
+    ignored = shutil.ignore_patterns("__pycache__", "programs")
     for name in ("dwarfgpu", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     script = "import sys; sys.path[0] = 'tools'; import docs, dwarfgpu; print(dwarfgpu.__file__)"

@@ -1,7 +1,7 @@
 """The oracle of the corpus: what LLVM means by the locations that llvm-dwarfdump prints.
 
 It shares no code with dwarfgpu. `described` reads what llvm-dwarfdump prints of variables and the blocks around them;
-`meant` returns the bytes that the state of tools/corpus.py has for a location, or the reason of the compiler why there
+`meant` returns the bytes that the state of `command` has for a location, or the reason of the compiler why there
 are none.
 """
 

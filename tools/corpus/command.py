@@ -1,18 +1,17 @@
-#!/usr/bin/env python3
 """The corpus: 40 small OpenCL and HIP programs, compiled in every way, with each variable read at each statement.
 
     python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--keep FOLDER] [--write]
 
-It builds tools/corpus_programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
+It builds tools/corpus/programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
 clang-22, and LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each
 combination is built for one family of processors, all families in turn, or with --every-family for all of them. What
 a program cannot be compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
-parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_oracle.py makes of
+parameter and local variable is read in three lanes. What is read is compared with what `oracle` makes of
 the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope.
 Each slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
-tools/corpus_programs/counts.json.
+tools/corpus/programs/counts.json.
 """
 
 from __future__ import annotations
@@ -33,17 +32,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import corpus_oracle as oracle
-from corpus_launched import read_launched
-
+from corpus import oracle
+from corpus.launched import read_launched
 from fixtures import llvm24
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-PROGRAMS = ROOT / "tools" / "corpus_programs"
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).with_name("programs")
 COUNTS = PROGRAMS / "counts.json"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 
@@ -535,7 +532,3 @@ def main() -> int:
     if options.write:
         save(totals, repairs, options.parts.split(","))
     return int(any(counts["wrong"] for counts in totals.values()))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
