@@ -26,32 +26,8 @@ if TYPE_CHECKING:
 PAYLOADS = (
     *("<script>alert(1)</script>", "</script><script>", "<!--", "-->", "]]>", "<![CDATA[", "<img src=x onerror=x>"),
     *("&amp;", "&#x3c;", "&", "<", ">", "{{7*7}}", "${x}", "%s", "%n", "\\", "\\u003c", "a=b", "x++", "url(//x)"),
-    *(
-        '"onload="x',
-        "'onload='x",
-        "` onload=x",
-        "</pre>",
-        "</title>",
-        "</svg>",
-        "</text>",
-        "*/",
-        "}</style>",
-        "<?xml?>",
-    ),
-    *(
-        "javascript:x",
-        "data:text/html,x",
-        "\u3042" * 60,
-        "=" * 90,
-        "-" * 90,
-        "#",
-        "@",
-        "::",
-        "<>",
-        "operator<<",
-        " ",
-        "0",
-    ),
+    *('"onload="x', "'onload='x", "` onload=x", "</pre>", "</title>", "</svg>", "</text>", "*/", "}</style>"),
+    *("javascript:x", "data:text/html,x", "\u3042" * 60, "=" * 90, "-" * 90, "#", "@", "::", "<>", "operator<<"),
     *("\x1b[31m", "\x1b]0;title\x07", "\x1b[2J", "\x9b31m", "\x07", "\b\b", "\r", "\n", "\t", "\x7f", "\v", "\x1bc"),
     *("\u202e", "\u2066", "\u200f", "\u200b", "\ufeff", "\u2028", "\u00ad", "\ufffe", "\U000e0041", "\u0301" * 40),
     *("a" * 300, "a " * 200, "x" * 5000, "<?xml?>", " ", "0"),
@@ -64,11 +40,8 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 PAGES = ("report {file} --state {state}", "lanes {file} --state {state} --svg", "coverage {file} --svg")
 TEXTS = (
     *("info {file}", "info {file} --units", "kernels {file}", "dump {file}", "coverage {file}", "verify {file}"),
-    *(
-        "waves {file} --state {state}",
-        "bt {file} --state {state} --full",
-        "locals {file} --state {state} --all --location",
-    ),
+    *("waves {file} --state {state}", "bt {file} --state {state} --full"),
+    "locals {file} --state {state} --all --location",
     "files {file} --state {state}",
 )
 
