@@ -85,10 +85,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         judgement = judge_.run(arguments.get("limit"))
     report, total = wanted.report(judgement.report), judgement.total(launch.kernel)
     gaps = [*_gaps(judgement, arguments, _problem_of(judge_))]
-    if judge_.running.launched.plan.geometry.group_count == 1:
-        gaps.append((True, ONE_GROUP))
+    hints = (ONE_GROUP,) if judge_.running.launched.plan.geometry.group_count == 1 else ()
     total = evolve(total, next_step=_next_step(launch, judgement, arguments.get("limit")))
-    result = _Judged(judgement, report, [total], left=() if judgement.halt.kind == INTERRUPT else None)
+    result = _Judged(judgement, report, [total], hints=hints, left=() if judgement.halt.kind == INTERRUPT else None)
     if arguments.has("html"):
         uninterrupted(judgement.halt)
         document = _page(launch, arguments, judge_, judgement, report)
@@ -106,6 +105,7 @@ class _Judged:
     is_every: bool = False
     left: Sequence[str] | None = None
     """The kernels that were not judged because of ^C; None without ^C."""
+    hints: tuple[str, ...] = ()
 
 
 def _answer(
@@ -145,7 +145,7 @@ def _concluded(
     if ended:
         document.status = INTERRUPTED
     document.problems += [*ended, *low, *few, *lost]
-    document.hints += [hint for _is_asked_for, hint in gaps]
+    document.hints += [*(hint for _is_asked_for, hint in gaps), *result.hints]
     unknown = wanted.earlier is not None and unknown_before(wanted.earlier, result.kernels)
     if unknown:
         document.hints.append(untold(arguments.get("baseline"), unknown))
