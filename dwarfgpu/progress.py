@@ -78,7 +78,7 @@ class Progress:
         now = self._clock()
         if now < self._next:
             return
-        from shutil import get_terminal_size  # which costs start-up time
+        from shutil import get_terminal_size
 
         global shown  # noqa: PLW0603 (there is one terminal)
         self._next = now + INTERVAL

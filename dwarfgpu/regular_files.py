@@ -44,7 +44,7 @@ def is_there(path: str) -> bool:
     with suppress(MalformedFile):
         if bring is not None:
             bring(path)
-    return os.path.exists(path)  # noqa: PTH110 (`pathlib` raises where a name is too long)
+    return os.path.exists(path)  # `pathlib` raises where a name is too long
 
 
 def unreadable(path: str, why: str) -> MalformedFile:
@@ -248,7 +248,7 @@ def _change_of(mapping: mmap, record: _Mapped) -> str:
     try:
         if mapping.size() < len(mapping):
             return "has become shorter"
-        state = os.stat(record.path)  # noqa: PTH116 (`pathlib` costs start-up time)
+        state = os.stat(record.path)
     except (ValueError, OSError):  # it is closed, or the file has another name now, and is the same
         return ""
     is_same = (state.st_dev, state.st_ino) == record.identity
@@ -272,13 +272,13 @@ def check_output(path: str) -> str:
     place, names, links = "/" if path.startswith("/") else ".", path.split("/"), 0
     while names:
         name = names.pop(0)
-        at = os.path.normpath(os.path.join(place, name))  # noqa: PTH118
+        at = os.path.normpath(os.path.join(place, name))
         try:
-            link = os.readlink(at)  # noqa: PTH115
+            link = os.readlink(at)
         except OSError:  # it is none
             place = at
             continue
-        owner, folder = os.lstat(at).st_uid, os.stat(place)  # noqa: PTH116
+        owner, folder = os.lstat(at).st_uid, os.stat(place)
         is_open = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
         if is_open and owner not in (os.getuid(), folder.st_uid):
             message = f"{path} is not written: another user has made the link {at}, to {link}"
@@ -301,18 +301,18 @@ def whole_output(path: str, mode: str = "wb", **options: Any) -> Iterator[IO[Any
     """Write a file beside its place and rename it when it is whole; a pipe or a device is written as it is."""
     target = check_output(path)  # a link stays a link
     try:
-        if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 (`pathlib` costs start-up time)
-            with open(path, mode, **options) as stream:  # noqa: PTH123
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, mode, **options) as stream:
                 yield stream
             return
         passing = f"{target}.{os.getpid()}.part"
-        with _removed(passing), open(passing, mode.replace("w", "x"), **options) as stream:  # noqa: PTH123
+        with _removed(passing), open(passing, mode.replace("w", "x"), **options) as stream:
             yield stream
             check_lost()
             stream.flush()
             with suppress(OSError):  # the permissions of the file that it replaces
-                os.chmod(passing, stat.S_IMODE(os.stat(target).st_mode))  # noqa: PTH101, PTH116
-            os.replace(passing, target)  # noqa: PTH105
+                os.chmod(passing, stat.S_IMODE(os.stat(target).st_mode))
+            os.replace(passing, target)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}", kind="unwritable") from None
 
@@ -325,7 +325,7 @@ def _removed(path: str) -> Iterator[None]:
             yield
         finally:
             with suppress(OSError):
-                os.unlink(path)  # noqa: PTH108
+                os.unlink(path)
 
 
 @contextmanager

@@ -22,8 +22,8 @@ def compile_file(session: Session, options: Any) -> int:
     clang_words = (*BUILD.options, *(options.clang_option or ()))
     recipe = Recipe(USUAL_PROCESSOR if options.target is None else options.target, BUILD.level, clang_words)
     compiled = compile_source(source, recipe)
-    path = options.o or f"{os.path.splitext(os.path.basename(source))[0]}.co"  # noqa: PTH119, PTH122
-    note = "; the older file is replaced" if not options.o and os.path.exists(path) else ""  # noqa: PTH110
+    path = options.o or f"{os.path.splitext(os.path.basename(source))[0]}.co"
+    note = "; the older file is replaced" if not options.o and os.path.exists(path) else ""
     with whole_output(path) as file:
         file.write(compiled.code)
     for line in compiled.messages.splitlines():

@@ -70,19 +70,19 @@ def gdb_script() -> str:
     import zlib
     from importlib.util import find_spec
 
-    here, name = os.path.split(os.path.abspath(dwarfgpu.__path__[0]))  # noqa: PTH100 (`pathlib` costs start-up time)
+    here, name = os.path.split(os.path.abspath(dwarfgpu.__path__[0]))
     entry = f"{here}/{name}/gdbplugin/entry.py"
     found = (spec.origin for spec in map(find_spec, GDB_NEEDS) if spec is not None and spec.origin is not None)
-    folders = {os.path.dirname(os.path.dirname(origin)): None for origin in found}  # noqa: PTH120
+    folders = {os.path.dirname(os.path.dirname(origin)): None for origin in found}
     folders.pop(here, None)
     if not folders:
         return entry
     text = GDB_SCRIPT.format(entry=entry, here=here, folders=tuple(folders))
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     path = f"{cache}/dwarfgpu/gdb/{zlib.crc32(text.encode()):08x}.py"
-    if not os.path.isfile(path) or read_input(path) != text.encode():  # noqa: PTH113
+    if not os.path.isfile(path) or read_input(path) != text.encode():
         with suppress(OSError):  # the error of the file says more
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with whole_output(path) as file:
             file.write(text.encode())
     return path

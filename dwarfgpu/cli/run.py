@@ -110,7 +110,7 @@ def run(words: Sequence[str]) -> int:
     # something takes the place of each stream that was closed before Python started
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (as long as the program runs)
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (as long as the program runs)
     session = Session(_color(words))
     try:
         options = _parse(list(words))
@@ -360,7 +360,7 @@ def _names_its_code(state: str | list[str], root: str | None) -> bool:
 
 def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str | None]:
     """Return FILE, all of the files if there are several, and the name of something in it, if it is no file."""
-    if len(words) == 2 and not os.path.exists(words[1].partition("@")[0]):  # noqa: PTH110
+    if len(words) == 2 and not os.path.exists(words[1].partition("@")[0]):
         return words[0], words[1]
     return tuple(words) if len(words) > 1 else words[0] if words else None, None
 
@@ -372,7 +372,7 @@ def _check_states(states: str | list[str] | None) -> None:
     from dwarfgpu.states.program import paths_of
 
     for path in paths_of(states):
-        if path != "-" and not os.path.exists(path.rpartition("@")[0] or path):  # noqa: PTH110
+        if path != "-" and not os.path.exists(path.rpartition("@")[0] or path):
             open_input(path).close()
 
 
@@ -388,7 +388,7 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
         _check_states(options.file)
         parser.error("the following arguments are required: --state/-state")
     name: str | None = options.file
-    if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
+    if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):
         return
     if options.state is None or not _names_its_code(options.state, getattr(options, "sysroot", None)):
         _check_states(options.state)
@@ -654,7 +654,7 @@ def _unknown(name: str) -> UsageError:
     if is_source(name):
         hint = f"`dwarfgpu kernels {name}` lists its kernels, `dwarfgpu run {name} KERNEL ...` executes one"
         return UsageError(f"{name} is a source, and the first word must be a command", hint=hint)
-    if os.path.exists(name.partition("@")[0]):  # noqa: PTH110 (`pathlib` costs start-up time)
+    if os.path.exists(name.partition("@")[0]):
         if name.endswith((".json", ".dgs")) or "core" in name.rpartition("/")[2]:
             hint = f"`dwarfgpu fault {name}` says why its waves have crashed, `dwarfgpu debug --state {name}` opens it"
         else:

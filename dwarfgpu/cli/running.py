@@ -64,7 +64,7 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
-    if options.state is not None and os.path.exists(options.state):  # noqa: PTH110 (`pathlib` costs start-up time)
+    if options.state is not None and os.path.exists(options.state):
         raise UsageError(f"{options.state} exists, and is not overwritten", hint="remove it, or give another name")
     if options.state is not None:
         _check_folder(options.state)
@@ -168,7 +168,7 @@ def _hints(options: Any, result: RunReport, faults: list[Any]) -> Iterator[str]:
         points = [f"break {place} if {own}" if own else f"break {place}" for place, own in _places(options)]
         points += [f"tbreak {options.until}"] if options.until else []
         yield f"`{_debugger(options, *points, 'continue')}` goes there; `reverse-step` goes back"
-    from dwarfgpu.render.faults import missed_variable  # which costs start-up time
+    from dwarfgpu.render.faults import missed_variable
 
     reason = "" if any(map(missed_variable, faults)) else result.halt.reason  # a variable keeps its size
     for memory, option in re.findall(r"no (\w+ memory) at [^;]*; (--[\w-]+) gives more", reason):
@@ -212,7 +212,7 @@ def _value_hints(running: Running, options: Any, result: RunReport, histories: S
     """Yield what to ask for in place of an address, where optimized code has no value of a name, and who wrote one."""
     lacking = {} if result.line is None else result.line.lacking
     for history in histories:
-        from dwarfgpu.questions.value_history import hints_of  # which costs start-up time
+        from dwarfgpu.questions.value_history import hints_of
 
         yield from hints_of(history)
         if history.lacking is not None:
@@ -387,7 +387,7 @@ def _save_pair(text: str) -> tuple[str, str]:
 def _check_folder(path: str) -> None:
     """Refuse a file that cannot be written before the kernel runs."""
     check_output(path)
-    folder = os.path.dirname(path) or "."  # noqa: PTH120 (`pathlib` costs start-up time)
+    folder = os.path.dirname(path) or "."
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{path} cannot be written: {folder} is not a writable folder", kind="unwritable")
 
@@ -412,7 +412,7 @@ def _places(options: Any) -> Iterator[tuple[str, str | None]]:
 
 
 def _place(text: str, condition: str | None = None) -> tuple[str, str | None]:
-    from dwarfgpu.execution.control.running import place_and_condition  # which costs start-up time
+    from dwarfgpu.execution.control.running import place_and_condition
 
     return place_and_condition(text, condition)
 

@@ -116,7 +116,7 @@ def _install() -> str:
     if system == "linux":
         system = "debian"
         try:
-            with open("/etc/os-release", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            with open("/etc/os-release", encoding="utf-8", errors="replace") as file:
                 text = file.read()
             system = next((name for name in ("fedora", "arch") if name in text), system)
         except OSError:

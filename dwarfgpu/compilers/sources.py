@@ -152,7 +152,7 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
 def compiled_into_cache(name: str, level: str, options: tuple[str, ...]) -> str:
     """Compile ``FILE`` or ``FILE@PROCESSOR``; return the name of the code object: in the user's cache, if possible."""
     path, at, processor = name.rpartition("@")
-    if not at or os.path.exists(name):  # noqa: PTH110 (`pathlib` raises where a name is too long)
+    if not at or os.path.exists(name):  # `pathlib` raises where a name is too long
         path, processor = name, ""
     compiled = compile_source(path, Recipe(processor or USUAL_PROCESSOR, level, options))
     cache, file_name = CodeCache("code"), f"{Path(path).stem}-{hashlib.sha256(compiled.code).hexdigest()[:16]}.co"

@@ -191,7 +191,7 @@ def configured(session: DebugSession, _arguments: RequestArguments) -> None:
     if start is None or debugger.attached is None:
         raise UsageError("`configurationDone` comes after `launch` or `attach`")
     session.start = None
-    name = os.path.basename(debugger.opened.file.name)  # noqa: PTH119
+    name = os.path.basename(debugger.opened.file.name)
     body = {"name": name, "isLocalProcess": True, "startMethod": start["command"], "pointerSize": 64}
     session.wire.event("process", body)
     session.after.append(lambda: session.wire.answer(start, None))

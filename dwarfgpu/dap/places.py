@@ -30,13 +30,13 @@ def source_body(session: DebugSession, file: SourceFile) -> Json:
         return known
     text = text_of(session.debugger, file)
     path = text.path or file.path
-    body: Json = {"name": os.path.basename(file.path)}  # noqa: PTH119 (`pathlib` costs start-up time)
+    body: Json = {"name": os.path.basename(file.path)}
     if text.missing is None and text.path is None and not _has_lines(path, text.lines):
         session.sources[len(session.sources) + 1] = file
         body |= {"path": _path_out(session, file.path), "sourceReference": len(session.sources)}
         body["origin"] = "the program has this text"
     else:
-        body["path"] = _path_out(session, os.path.abspath(path))  # noqa: PTH100
+        body["path"] = _path_out(session, os.path.abspath(path))
         if text.missing is not None:
             body |= {"presentationHint": "deemphasize", "origin": text.missing}
     if file.digest is not None:
@@ -48,7 +48,7 @@ def source_body(session: DebugSession, file: SourceFile) -> Json:
 def _has_lines(path: str, lines: tuple[str, ...]) -> bool:
     """Return whether a file has the text that a program embeds."""
     try:
-        with open(path, encoding="utf-8", newline=None) as text:  # noqa: PTH123
+        with open(path, encoding="utf-8", newline=None) as text:
             return text.read().splitlines() == list(lines)
     except (OSError, ValueError):
         return False
@@ -71,8 +71,8 @@ def source_named(session: DebugSession, arguments: RequestArguments) -> SourceFi
         return session.sources[number]
     given = arguments.maybe_text("path") or arguments.text("name")
     path = path_in(session, given)
-    name, real = os.path.basename(path), os.path.realpath(path)  # noqa: PTH119
-    alike = [file for file in sources_in(session).all() if os.path.basename(file.path) == name]  # noqa: PTH119
+    name, real = os.path.basename(path), os.path.realpath(path)
+    alike = [file for file in sources_in(session).all() if os.path.basename(file.path) == name]
     alike.sort(key=lambda file: file.next_line(1) is None)
     for file in alike:
         found = source_body(session, file)

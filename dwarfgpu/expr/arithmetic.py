@@ -197,7 +197,7 @@ class ExactFloats(Floats):
 
 def _computed(function: Callable[[Any, Any], Number], left: Number, right: Number) -> Number:
     """Apply a function to two numbers of which each is exact, or infinite, or not a number, or negative zero."""
-    from fractions import Fraction  # which costs start-up time
+    from fractions import Fraction
 
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return function(left, right)

@@ -101,7 +101,7 @@ class FloatFormat:
 
     def exact(self, pattern: int) -> Number:
         """Return the number of a pattern. Negative zero is a float, because a fraction has no sign then."""
-        from fractions import Fraction  # which costs start-up time
+        from fractions import Fraction
 
         sign, exponent, fraction = self.fields(pattern)
         kind = self.kind(pattern)

@@ -274,8 +274,8 @@ def _named_code(states: tuple[str, ...]) -> str | None:
     if (is_elf(states[0]) or not begins_json(states[0])) and names_its_code(states):
         return None
     path = states[0]
-    folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120
-    manifest = os.path.join(path, "manifest.json") if folder == path else path  # noqa: PTH118
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    manifest = os.path.join(path, "manifest.json") if folder == path else path
     try:
         objects = json.loads(read_input(manifest))["code_objects"]
         name = objects[0]["path"]
@@ -284,7 +284,7 @@ def _named_code(states: tuple[str, ...]) -> str | None:
         raise MalformedFile("no_code", f"{path}: the snapshot names no code object", hint=hint) from None
     if not isinstance(name, str):
         raise MalformedFile("bad_snapshot", f"{path}: the path of a code object is not text")
-    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
+    return os.path.normpath(os.path.join(folder, name))
 
 
 def _opened(name: str, attributes: str | None) -> CodeObject:

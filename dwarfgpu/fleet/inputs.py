@@ -65,11 +65,11 @@ def _of_word(word: str, code: str | None) -> Iterator[Input]:
         for name, size in found:
             yield _alone(name, code, size)
         return
-    if os.path.exists(word):  # noqa: PTH110 (a name may have the characters of a pattern)
+    if os.path.exists(word):  # a name may have the characters of a pattern
         yield from _of_path(word, code)
         return
     if has_magic(word):
-        paths = sorted(glob(word, recursive=True))  # noqa: PTH207 (it is quicker than `pathlib`)
+        paths = sorted(glob(word, recursive=True))
         if not paths:
             raise UsageError(f"{word}: no file matches the pattern", kind="no_file")
         for path in paths:
@@ -79,7 +79,7 @@ def _of_word(word: str, code: str | None) -> Iterator[Input]:
 
 
 def _of_path(path: str, code: str | None) -> Iterator[Input]:
-    if not os.path.isdir(path):  # noqa: PTH112
+    if not os.path.isdir(path):
         if path.endswith(LISTS):
             yield from _of_list(path)
         else:
@@ -103,15 +103,15 @@ def _walk(folder: str) -> Iterator[str]:
 
 def is_snapshot_folder(path: str) -> bool:
     """Return whether a folder is a snapshot."""
-    return path.rstrip("/").endswith(FOLDER) or os.path.isfile(f"{path}/{MANIFEST}")  # noqa: PTH113
+    return path.rstrip("/").endswith(FOLDER) or os.path.isfile(f"{path}/{MANIFEST}")
 
 
 def _size(path: str) -> int:
     """Return the bytes of a file, or of the files in a folder; 0 if not known."""
     try:
-        if os.path.isdir(path):  # noqa: PTH112
+        if os.path.isdir(path):
             return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
-        return os.path.getsize(path)  # noqa: PTH202
+        return os.path.getsize(path)
     except OSError:
         return 0
 
@@ -123,7 +123,7 @@ def _alone(name: str, code: str | None, size: int) -> Input:
 
 def _absolute(name: str) -> str:
     """Return the absolute name of a file, which a worker in another folder can open."""
-    return name if "://" in name else os.path.abspath(name)  # noqa: PTH100
+    return name if "://" in name else os.path.abspath(name)
 
 
 # --- Lists ------------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def _of_list(path: str) -> Iterator[Input]:
             columns = [cell.lower() for cell in cells] if {CODE, STATE} & {cell.lower() for cell in cells} else []
             if columns:
                 continue
-        yield _of_cells(cells, columns, os.path.dirname(path))  # noqa: PTH120
+        yield _of_cells(cells, columns, os.path.dirname(path))
 
 
 def _of_cells(cells: list[str], columns: list[str], folder: str) -> Input:
@@ -170,7 +170,7 @@ def _of_cells(cells: list[str], columns: list[str], folder: str) -> Input:
 
 
 def _beside(folder: str, name: str) -> str:
-    return name if is_url(name) else os.path.join(folder, name)  # noqa: PTH118
+    return name if is_url(name) else os.path.join(folder, name)
 
 
 @contextmanager

@@ -48,12 +48,8 @@ def _why_not(name: str, folders: tuple[str, ...]) -> str:
     spec = find_spec(name)
     if spec is None:
         return "is not installed"
-    places = [
-        os.path.join(base, folder)  # noqa: PTH118 (`pathlib` costs start-up time)
-        for base in spec.submodule_search_locations or ()
-        for folder in folders
-    ]
-    files = [name for place in places if os.path.isdir(place) for name in os.listdir(place)]  # noqa: PTH112, PTH208
+    places = [os.path.join(base, folder) for base in spec.submodule_search_locations or () for folder in folders]
+    files = [name for place in places if os.path.isdir(place) for name in os.listdir(place)]
     if not places or any(file[file.find(".") :] in EXTENSION_SUFFIXES for file in files):
         return ""
     return "was built for another version of Python"

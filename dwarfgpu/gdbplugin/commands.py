@@ -234,9 +234,9 @@ def save(debugger: Debugger, text: str) -> None:
         words = []
     if len(words) != 1:
         raise UsageError("`dwarfgpu snapshot` takes one file; put a name with blanks in quotes")
-    path = os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)
+    path = os.path.expanduser(words[0])
     machine = debugger.machine
-    if os.path.exists(path):  # noqa: PTH110
+    if os.path.exists(path):
         raise UsageError(f"{path} exists already", hint="name another file")
     kind = _save_waves if machine.has_waves else _save_threads
     what = kind(machine, path)

@@ -8,7 +8,7 @@ import os
 import sys
 
 OLDEST = (3, 10)
-HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 (start-up time)
+HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def load(here: str, packages: tuple = ()) -> None:  # type: ignore[type-arg]
@@ -22,7 +22,7 @@ def load(here: str, packages: tuple = ()) -> None:  # type: ignore[type-arg]
     finally:
         sys.path.remove(here)
     for folder in (here, *os.environ.get("DWARFGPU_PATH", "").split(os.pathsep), *packages):
-        if folder not in sys.path and os.path.isdir(folder):  # noqa: PTH112
+        if folder not in sys.path and os.path.isdir(folder):
             sys.path.append(folder)
     dwarfgpu.gdbplugin.install()
 

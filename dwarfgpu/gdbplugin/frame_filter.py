@@ -259,7 +259,7 @@ def _is_for_people() -> bool:
 def _speaks_mi() -> bool:
     """Whether GDB was started for a client of GDB/MI."""
     try:
-        with open("/proc/self/cmdline", "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open("/proc/self/cmdline", "rb") as file:
             return _MI.search(file.read()) is not None
     except OSError:
         return False

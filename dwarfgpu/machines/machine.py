@@ -258,7 +258,7 @@ class Machine(WaveBackend):
 
     def code_path(self, code: LoadedCodeObject) -> str:
         """Return the path of a code object; a relative one is relative to the folder of the machine."""
-        return os.path.join(self.folder, code.path)  # noqa: PTH118 (`pathlib` costs start-up time)
+        return os.path.join(self.folder, code.path)
 
     def run(self, *_arguments: Any, **_options: Any) -> Any:
         """Refuse to run: only waves that were launched do (`execution.gpu.Gpu`)."""

@@ -59,10 +59,10 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
     """
     place = os.fspath(path)  # a text, because `pathlib` costs start-up time
     folder, name = os.path.split(place)
-    if name == MANIFEST and not os.path.isdir(place):  # noqa: PTH112
+    if name == MANIFEST and not os.path.isdir(place):
         place = folder or "."
-    is_folder = os.path.isdir(place)  # noqa: PTH112
-    file = os.path.join(place, MANIFEST) if is_folder else place  # noqa: PTH118
+    is_folder = os.path.isdir(place)
+    file = os.path.join(place, MANIFEST) if is_folder else place
     try:
         document = parse(read_input(file).decode())
     except UnicodeDecodeError as error:
@@ -105,14 +105,14 @@ def load_document(path: str, read: Callable[[str], str], *, force: bool = False)
 
     ``read`` returns the text of a file.
     """
-    if os.path.isdir(path):  # noqa: PTH112 (`pathlib` costs start-up time)
+    if os.path.isdir(path):
         return load(path, force=force)
     try:
         document = parse(read(path))
     except NotACase as error:
         raise MalformedFile("bad_state", f"{path}: {error.message}") from None
     if is_snapshot(document):
-        return of_document(document, os.path.dirname(path), path, force=force)  # noqa: PTH120
+        return of_document(document, os.path.dirname(path), path, force=force)
     return document
 
 
@@ -178,7 +178,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     is_folder = place.suffix == SUFFIX
     folder = place if is_folder else place.parent
     paths = [
-        code.path if os.path.isabs(code.path) else os.path.relpath(machine.code_path(code), folder)  # noqa: PTH117
+        code.path if os.path.isabs(code.path) else os.path.relpath(machine.code_path(code), folder)
         for code in machine.code_objects
     ]
     passing = place.parent / f".{place.name}.{os.getpid()}.part"
@@ -203,7 +203,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
 
 def _remove(path: Path) -> None:
     """Remove what was half written; nothing is there if it is whole, or could not be made."""
-    if os.path.isdir(path):  # noqa: PTH112 (a name may be too long for `pathlib`)
+    if os.path.isdir(path):  # a name may be too long for `pathlib`
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)

@@ -244,7 +244,7 @@ def open_array(path: str, wanted: str, shape: tuple[int | None, ...], what: str)
 
     ``what`` names the key of the array, for messages.
     """
-    name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
+    name = os.path.basename(path)
 
     def bad(why: str) -> MalformedFile:
         return MalformedFile("bad_snapshot", f"{what}: {name} {why}")

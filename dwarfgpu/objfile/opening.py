@@ -52,7 +52,7 @@ def open_stream(
 ) -> Image:
     """Open the ELF file that an open file holds, or one inside a container; the file stays open where it is."""
     given = getattr(stream, "name", None)
-    path = given if isinstance(given, str) and os.path.isfile(given) else None  # noqa: PTH113 (start-up time)
+    path = given if isinstance(given, str) and os.path.isfile(given) else None
     name = path or BYTES
     position = None
     try:

@@ -192,7 +192,7 @@ def _shown(debugger: Debugger, line: str, at: int) -> Found:
 def _path(_debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
     folder, slash, letters = line[start:].rpartition("/")
-    place = os.path.expanduser(f"{folder}{slash}" or ".")  # noqa: PTH111 (`pathlib` costs start-up time)
+    place = os.path.expanduser(f"{folder}{slash}" or ".")
     found = []
     try:
         with os.scandir(place) as entries:

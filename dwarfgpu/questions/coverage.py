@@ -145,7 +145,7 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
     hint = "`coverage` alone lists the functions"
     if variable is None:
         message = f"no function `{function}` with variables has code in {file.name}"
-        is_file = os.path.isfile(function or "")  # noqa: PTH113 (`pathlib` raises where a name is too long)
+        is_file = os.path.isfile(function or "")  # `pathlib` raises where a name is too long
         hint = f"--compare {function} compares two builds" if is_file else hint
     else:
         where = f"{file.name}" if function is None else f"`{function}`"

@@ -336,11 +336,11 @@ class Log:
 
     def _open(self) -> None:
         settings, output = self._debugger.settings, self._debugger.output
-        path = os.path.expanduser(settings["logging file"])  # noqa: PTH111 (`pathlib` costs start-up time)
+        path = os.path.expanduser(settings["logging file"])
         check_output(path)
         try:
             mode = "w" if settings["logging overwrite"] else "a"
-            self._file = open(path, mode, encoding="utf-8", errors="backslashreplace")  # noqa: PTH123, SIM115 (it stays open)
+            self._file = open(path, mode, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 (it stays open)
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}", kind="unwritable") from None
         output.line(f"{'Redirecting' if settings['logging redirect'] else 'Copying'} output to {path}.")

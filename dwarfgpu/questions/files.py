@@ -90,7 +90,7 @@ def described(file: CodeObject) -> str:
 
 def attach(debugger: Debugger, arguments: Arguments) -> None:
     arguments.needed()
-    paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
+    paths = [os.path.expanduser(word) for word in arguments.words]
     attach_state(debugger, paths, force=arguments.has("force"))
     machine = debugger.machine
 
@@ -207,7 +207,7 @@ def _path(arguments: Arguments, default: str | None = None) -> str:
     words = arguments.words or [default or arguments.needed()]
     if len(words) != 1:
         raise arguments.wrong("takes one file; a name with blanks needs quotes")
-    return os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)
+    return os.path.expanduser(words[0])
 
 
 # --- Saving ---------------------------------------------------------------------------------------------------------

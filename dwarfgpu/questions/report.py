@@ -134,7 +134,7 @@ def _check_not_read(output: str, file: CodeObject, attached: Attached | None) ->
     names = [file.image.path, file.debug_path, None if attached is None else attached.stopped.name]
     for name in names:
         try:
-            is_same = name is not None and os.path.samefile(name, output)  # noqa: PTH121 (`pathlib` costs start-up time)
+            is_same = name is not None and os.path.samefile(name, output)
         except (OSError, ValueError):  # it does not exist yet
             continue
         if is_same:

@@ -223,7 +223,7 @@ def source(debugger: Debugger, arguments: Arguments) -> None:
 
 def run_script(debugger: Debugger, path: str) -> None:
     """Run the commands of a file, or a Python script. An error says in which line."""
-    path = os.path.expanduser(path)  # noqa: PTH111 (`pathlib` costs start-up time)
+    path = os.path.expanduser(path)
     if path.endswith(".py"):
         run_python(debugger, path)
         return

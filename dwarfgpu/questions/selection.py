@@ -112,7 +112,7 @@ class Selection:
 
     def moved_files(self) -> dict[str, str]:
         """Return where the files of the machine are that a core file is from, by the beginnings of their paths."""
-        root = os.path.expanduser(self.settings["sysroot"]).rstrip("/")  # noqa: PTH111 (`pathlib` costs start-up time)
+        root = os.path.expanduser(self.settings["sysroot"]).rstrip("/")
         return {"/": f"{root}/"} if root else {}
 
     def _setting_changed(self, name: str) -> None:

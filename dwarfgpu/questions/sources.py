@@ -412,7 +412,7 @@ def info_source(debugger: Debugger, arguments: Arguments) -> Document:
         "file": file.name,
         "path": file.path,
         "directory": facts.directory,
-        "found": None if text.path is None else os.path.abspath(text.path),  # noqa: PTH100 (start-up time)
+        "found": None if text.path is None else os.path.abspath(text.path),
         "missing": text.missing,
         "is_embedded": facts.is_embedded,
         "lines": None if text.missing is not None else len(text.lines),
@@ -452,7 +452,7 @@ def directory(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         debugger.settings.set("directories", f"{COMPILED}:{HERE}")
     else:
-        added = [os.path.expanduser(folder) for word in arguments.words for folder in word.split(":") if folder]  # noqa: PTH111
+        added = [os.path.expanduser(folder) for word in arguments.words for folder in word.split(":") if folder]
         rest = [folder for folder in known if folder and folder not in added]
         debugger.settings.set("directories", ":".join([*dict.fromkeys(added), *rest]))
     sources_of(debugger).told.clear()
@@ -464,7 +464,7 @@ def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
     if len(words) != 2 or not words[0]:
         raise arguments.wrong("needs the beginning of a path, and its replacement")
     kept = sources_of(debugger)
-    kept.reader.moved[words[0]] = os.path.expanduser(words[1])  # noqa: PTH111
+    kept.reader.moved[words[0]] = os.path.expanduser(words[1])
     kept.reader.forget()
     kept.told.clear()
 

@@ -304,7 +304,7 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
     who, lanes = f"{noun} {chosen + 1}", halt.lanes or {}
     mask = lanes.get(chosen, 0)
     if halt.finding is not None:
-        from dwarfgpu.render.findings import finding_lines  # which costs start-up time
+        from dwarfgpu.render.findings import finding_lines
 
         yield from finding_lines(halt.finding)
     if halt.is_at_start:
@@ -354,7 +354,7 @@ def _variable_missed(debugger: Debugger, halt: Halt) -> Iterator[str]:
     """Yield the variable in local or private memory that an access was meant for; the machine knows buffers alone."""
     if not re.search("no (local|private) memory", halt.reason):
         return
-    from dwarfgpu.render.faults import faults_in, missed_variable  # which costs start-up time
+    from dwarfgpu.render.faults import faults_in, missed_variable
 
     found = faults_in(debugger.machine.stopped, sources_of(debugger).reader, debugger.call_writer)
     missed = next(filter(None, map(missed_variable, found)), None)

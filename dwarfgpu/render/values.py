@@ -1080,7 +1080,7 @@ def float_text(pattern: int, layout: FloatFormat) -> str:
 
 def general(number: Number, digits: int) -> str:
     """Return a finite number in the form of C's ``%.<digits>g``, rounded correctly at any length."""
-    from fractions import Fraction  # which costs start-up time
+    from fractions import Fraction
 
     if not number:
         return "-0" if isinstance(number, float) and math.copysign(1.0, number) < 0 else "0"

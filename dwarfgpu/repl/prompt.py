@@ -225,14 +225,14 @@ class LinesOfFile(History):
     def path(self) -> str:
         chosen: str = self._settings["history filename"]
         if chosen:
-            return os.path.expanduser(chosen)  # noqa: PTH111 (`pathlib` costs start-up time)
-        folder = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
-        return os.path.join(folder, "dwarfgpu", "history")  # noqa: PTH118
+            return os.path.expanduser(chosen)
+        folder = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        return os.path.join(folder, "dwarfgpu", "history")
 
     def lines(self) -> list[str]:
         """Return the lines of the file, the newest first."""
         try:
-            with open(self.path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
+            with open(self.path, encoding="utf-8", errors="backslashreplace") as file:
                 text = file.read()
         except OSError:
             return []
@@ -256,7 +256,7 @@ class LinesOfFile(History):
         if not self._settings["history save"]:
             return
         try:
-            with open(self.path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
+            with open(self.path, encoding="utf-8", errors="backslashreplace") as file:
                 count = sum(not line.endswith("\\\n") for line in file)
         except OSError:
             return
@@ -265,10 +265,10 @@ class LinesOfFile(History):
 
     def _write(self, entries: Iterable[str], mode: str) -> None:
         with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == "a" else os.O_TRUNC)
             file = os.open(self.path, flags, 0o600)
-            with open(file, mode, encoding="utf-8", errors="backslashreplace") as stream:  # noqa: PTH123
+            with open(file, mode, encoding="utf-8", errors="backslashreplace") as stream:
                 stream.writelines(entry.replace("\n", "\\\n") + "\n" for entry in entries)
 
 

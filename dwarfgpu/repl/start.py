@@ -148,9 +148,9 @@ def _select(debugger: Debugger, options: Any) -> None:
 
 def init_file() -> str | None:
     """Return the init file `$XDG_CONFIG_HOME/dwarfgpu/init` if there is one."""
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
-    path = os.path.join(folder, "dwarfgpu", "init")  # noqa: PTH118 (`pathlib` costs start-up time)
-    return path if os.path.exists(path) else None  # noqa: PTH110
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    path = os.path.join(folder, "dwarfgpu", "init")
+    return path if os.path.exists(path) else None
 
 
 def _read_lines(runner: Runner) -> int:

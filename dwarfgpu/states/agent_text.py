@@ -38,7 +38,7 @@ def is_agent_text(path: str) -> bool:
 def open_agent_text(path: str, file: CodeObject | None = None, options: OpenOptions = USUAL) -> Stopped:
     """Open the text of the ROCm debug agent, with the given file or else the code objects that the text names."""
     try:
-        if os.path.getsize(path) > MAX_TEXT:  # noqa: PTH202
+        if os.path.getsize(path) > MAX_TEXT:
             raise MalformedFile("too_large", f"{path} has more than {MAX_TEXT:,} bytes")
         with TextIOWrapper(open_input(path), encoding="utf-8", errors="replace") as stream:
             printed = read_printed(stream.read(), path)
@@ -84,7 +84,7 @@ def _codes(
 
 
 def _fits(file: CodeObject, uri: str, count: int) -> bool:
-    base = os.path.basename(file.image.path or "")  # noqa: PTH119
+    base = os.path.basename(file.image.path or "")
     return count == 1 or (bool(base) and base in uri)
 
 
@@ -92,17 +92,17 @@ def _found(uri: str, path: str) -> CodeObject | None:
     """Return the code object with a URI: from the URI, else from the folder of the text, by saved or original name."""
     import re
 
-    folder = os.path.dirname(path) or "."  # noqa: PTH120
+    folder = os.path.dirname(path) or "."
     saved = re.sub(r"[:/#?&=]", "_", uri)
     names = [uri]
     try:
-        entries = sorted(os.listdir(folder))  # noqa: PTH208
+        entries = sorted(os.listdir(folder))
     except OSError:
         entries = []
-    names += [os.path.join(folder, entry) for entry in entries if entry.endswith(saved)]  # noqa: PTH118
+    names += [os.path.join(folder, entry) for entry in entries if entry.endswith(saved)]
     try:
         place = parse_place(uri)
-        names.append(os.path.join(folder, os.path.basename(place.path)))  # noqa: PTH118, PTH119
+        names.append(os.path.join(folder, os.path.basename(place.path)))
     except DwarfGpuError:
         pass
     for name in names:

@@ -90,9 +90,9 @@ def _uri_of(image: Image, free: int, *, embeds: bool) -> tuple[str, tuple[int, b
     A file in the user's cache may be gone when the core file is read, so it is copied.
     """
     path = image.path
-    has_file = path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data)  # noqa: PTH113, PTH202
+    has_file = path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data)
     if not embeds and has_file and path is not None and not CodeCache("code").has(path):
-        return file_uri(os.path.abspath(path), 0, None), None  # noqa: PTH100
+        return file_uri(os.path.abspath(path), 0, None), None
     return f"memory://0#offset={free:#x}&size={len(image.data):#x}", (free, bytes(image.data))
 
 

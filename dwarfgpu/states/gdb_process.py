@@ -227,7 +227,7 @@ def open_place(place: LoadedFile, memory: Callable[[int, int], bytes]) -> CodeOb
 def stamp_of_file(name: str, changes: int) -> Any:
     """Return what changes when a file is written anew. Code in memory may change whenever a file is loaded."""
     try:
-        status = os.stat(name.removeprefix("file://").partition("#")[0])  # noqa: PTH116 (`pathlib` costs start-up time)
+        status = os.stat(name.removeprefix("file://").partition("#")[0])
     except (OSError, ValueError):
         return changes
     return status.st_mtime_ns, status.st_size, status.st_ino

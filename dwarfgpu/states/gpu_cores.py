@@ -185,7 +185,7 @@ def _companion(name: str, image: Image) -> str | None:
     other = EM_X86_64 if image.machine == EM_AMDGPU else EM_AMDGPU
     pids = set() if other == EM_X86_64 else _pids(image)
     for candidate in _candidates(folder, base, pids):
-        path = os.path.join(folder, candidate)  # noqa: PTH118
+        path = os.path.join(folder, candidate)
         if candidate == base or _type_and_machine(path) != (ET_CORE, other):
             continue
         try:
@@ -418,16 +418,16 @@ class OpenedCore:
                 yield "as named", entry.uri
             else:
                 yield "by its new path", evolve(place, path=path).name
-        base = os.path.basename(place.path)  # noqa: PTH119
-        folders = dict.fromkeys(os.path.dirname(name) or "." for name in self.files.names)  # noqa: PTH120
+        base = os.path.basename(place.path)
+        folders = dict.fromkeys(os.path.dirname(name) or "." for name in self.files.names)
         for folder in (*folders, "."):
-            yield "by its name, in another folder", evolve(place, path=os.path.join(folder, base)).name  # noqa: PTH118
+            yield "by its name, in another folder", evolve(place, path=os.path.join(folder, base)).name
         image = self.memory_image(entry)
         if image is None or image.build_id is None:
             return
         for folder in folders:
-            for name in sorted(os.listdir(folder))[:MAX_NEIGHBOURS]:  # noqa: PTH208
-                path = os.path.join(folder, name)  # noqa: PTH118
+            for name in sorted(os.listdir(folder))[:MAX_NEIGHBOURS]:
+                path = os.path.join(folder, name)
                 kind = _type_and_machine(path)
                 if kind is not None and kind[0] != ET_CORE and kind[1] == EM_AMDGPU:
                     yield "by its build ID, next to the core file", path
@@ -456,7 +456,7 @@ class OpenedCore:
         entries = self.core.objects
         fitting = [index for index, entry in enumerate(entries) if self.differs(file, entry) is None]
         if fitting:
-            base = os.path.basename(file.image.path or "")  # noqa: PTH119
+            base = os.path.basename(file.image.path or "")
             named = [index for index in fitting if base and base in entries[index].uri]
             return (named or fitting)[0]
         if entries and self.options.force:

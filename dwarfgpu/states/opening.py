@@ -91,7 +91,7 @@ def open_snapshot(
 
 def is_elf(path: str) -> bool:
     """Return whether a state is an ELF file, or a part of one such as ``core@gfx90a``."""
-    if not os.path.exists(path):  # noqa: PTH110
+    if not os.path.exists(path):
         path = path.rpartition("@")[0] or path
     try:
         with open_input(path) as file:
@@ -102,7 +102,7 @@ def is_elf(path: str) -> bool:
 
 def begins_json(path: str) -> bool:
     """Return whether a state is a folder, standard input, or a file that begins as a JSON object does."""
-    if path == "-" or os.path.isdir(path):  # noqa: PTH112
+    if path == "-" or os.path.isdir(path):
         return True
     try:
         with open_input(path) as file:
@@ -140,7 +140,7 @@ def without_code(states: Sequence[str]) -> UsageError:
 
 def _code_of_snapshot(state: str) -> list[str]:
     """Return the paths of the existing code objects that a snapshot names."""
-    return [path for path in _code_named_by(state) if os.path.isfile(path)]  # noqa: PTH113
+    return [path for path in _code_named_by(state) if os.path.isfile(path)]
 
 
 def _code_named_by(state: str) -> list[str]:
@@ -150,16 +150,16 @@ def _code_named_by(state: str) -> list[str]:
 
     from dwarfgpu.machines.snapshot_json import MANIFEST
 
-    is_folder = os.path.isdir(state)  # noqa: PTH112
-    folder = state if is_folder else os.path.dirname(state)  # noqa: PTH120
+    is_folder = os.path.isdir(state)
+    folder = state if is_folder else os.path.dirname(state)
     try:
-        text = "" if state == "-" else _text_of(os.path.join(state, MANIFEST) if is_folder else state)  # noqa: PTH118
+        text = "" if state == "-" else _text_of(os.path.join(state, MANIFEST) if is_folder else state)
         match = re.search(r'"code_objects"\s*:\s*(?=\[)', text)
         entries = [] if match is None else json.JSONDecoder().raw_decode(text, match.end())[0]
     except (DwarfGpuError, ValueError, RecursionError):
         return []  # reading it tells why
     names = [entry.get("path") for entry in entries if isinstance(entry, dict)]
-    return [os.path.join(folder, name) for name in names if isinstance(name, str) and "\0" not in name]  # noqa: PTH118
+    return [os.path.join(folder, name) for name in names if isinstance(name, str) and "\0" not in name]
 
 
 def _text_of(path: str) -> str:

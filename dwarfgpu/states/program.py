@@ -343,7 +343,7 @@ def open_core(
 
     paths, policy = paths_of(state), policy_named(repair)
     for path in paths:
-        if not os.path.exists(without_part(path)):  # noqa: PTH110 (`pathlib` costs start-up time)
+        if not os.path.exists(without_part(path)):
             raise MissingFile("unreadable", f"{path}: {os.strerror(errno.ENOENT)}")
         if not is_state(path):
             what, hint = "neither a core file nor a snapshot", STATE_HINT
@@ -368,10 +368,10 @@ def policy_named(name: str) -> Policy:
 
 def is_state(path: str) -> bool:
     """Return whether a file is a state: a snapshot, a core file, or the text of the debug agent."""
-    if not os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
+    if not os.path.exists(path):
         path = path.rpartition("@")[0]  # a part of a file: FILE@gfx90a
-    if not os.path.isfile(path):  # noqa: PTH113
-        return os.path.isdir(path)  # noqa: PTH112
+    if not os.path.isfile(path):
+        return os.path.isdir(path)
     with open_input(path) as file:
         head = file.read(18)
     if head[:4] == MAGIC:

@@ -71,7 +71,7 @@ def code_paths(machine: Machine) -> list[str]:
     import os
 
     paths = (machine.code_path(code) for code in machine.code_objects)
-    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def save(stopped: Stopped, destination: str) -> None:

@@ -361,12 +361,12 @@ def template(program: Program, place: str | None, state: str | None, output: str
         if place is None:
             raise UsageError("a place in the code is needed", hint="--pc A, such as --pc k+0x40 or --pc k.hip:17")
         document = _new_document(program, place, output)
-        folder = os.path.dirname(output or "")  # noqa: PTH120
+        folder = os.path.dirname(output or "")
     else:
         if place is not None:
             raise UsageError("--pc does not go with --state, which has a pc", hint="leave out one of them")
         document = _given_document(state)
-        folder = os.path.dirname(state)  # noqa: PTH120
+        folder = os.path.dirname(state)
     known = snapshot.of_document(document, folder, state or "the state", force=True)
     if known.named_pcs:
         find_named_pcs(known)
@@ -409,9 +409,9 @@ def _code_object(file: CodeObject, output: str | None) -> Json:
     if path is None:
         raise UsageError("the code is not in a file that a state could name", hint="write it to a file first")
     named = file.image.name
-    folder = os.path.dirname(output or "") or "."  # noqa: PTH120
-    is_whole = os.path.isfile(named)  # noqa: PTH113 (else it is FILE@2, or an URI)
-    entry: Json = {"path": os.path.relpath(named, folder) if is_whole and not os.path.isabs(named) else named}  # noqa: PTH117
+    folder = os.path.dirname(output or "") or "."
+    is_whole = os.path.isfile(named)  # else it is FILE@2, or an URI
+    entry: Json = {"path": os.path.relpath(named, folder) if is_whole and not os.path.isabs(named) else named}
     entry["load_address"] = "0x0"
     if is_whole:
         from hashlib import sha256

@@ -141,7 +141,7 @@ HOST = "host"
 def without_part(path: str) -> str:
     """Return the name of a core file without ``@gfx90a`` behind it."""
     name, at, _part = path.rpartition("@")
-    return name if at and not os.path.exists(path) else path  # noqa: PTH110 (`pathlib` costs start-up time)
+    return name if at and not os.path.exists(path) else path
 
 
 def part_of(paths: Sequence[str]) -> str | None:

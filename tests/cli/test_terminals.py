@@ -233,7 +233,7 @@ def test_the_exit_status_is_kept_if_nobody_reads_the_answer(words: str) -> None:
 
 @pytest.mark.parametrize("words", ["verify --help", "--help", "ops", "completion bash"])
 def test_a_disk_that_is_full_is_an_error(words: str) -> None:
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with open("/dev/full", "w") as full:
         program = [sys.executable, "-m", "dwarfgpu", *words.split()]
         done = subprocess.run(program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
     message = b"dwarfgpu: error: output cannot be written: No space left on device\n"

@@ -707,7 +707,7 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, words: tuple[
 
         from dwarfgpu.cli import main
 
-        sys.stdout = open("/dev/full", "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        sys.stdout = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115
         command, *rest = words
         given = {"locals": [case.file, "--state", case.state], "dump": [case.file], "debug": ["-nx", "-ex", "help"]}
         return main([command, *map(str, given.get(command, [])), *rest])

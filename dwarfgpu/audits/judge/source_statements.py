@@ -101,8 +101,8 @@ class SourceStatements:
         self.unconfirmed: set[str] = set()
         """Those whose text is taken for what was compiled although no line table has its MD5."""
         self._reader = SourceTexts()
-        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
-        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
+        folder = os.path.dirname(running.launched.plan.file.image.path or "")
+        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))
         self._known: dict[tuple[str, int], SourceStatement | None] = {}
         self._files: dict[str, SourceFile] | None = None
         self._lines: dict[str, tuple[str, ...]] = {}

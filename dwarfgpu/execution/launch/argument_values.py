@@ -265,7 +265,7 @@ def _read(text: str, argument: ArgumentType, what: ArgumentPath, read: Callable[
 
 def form_hint(text: str) -> str:
     """Return how values are written, for a text that is not one."""
-    if os.path.isfile(text):  # noqa: PTH113 (the text may be no path)
+    if os.path.isfile(text):  # the text may be no path
         return f"`@{text}` reads the file"
     function = re.match(r"(\w+)\(", text)
     near = nearest(function[1], _FUNCTIONS) if function else None

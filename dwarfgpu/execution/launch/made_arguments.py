@@ -150,7 +150,7 @@ def _source(program: Program, entry: int | None) -> str:
     """Return the text of the file that has a kernel; empty where it is not found."""
     line = None if entry is None else program.state.sources.at(entry)
     reader = SourceTexts()
-    reader.directories = (COMPILED, HERE, os.path.dirname(program.file.image.path or ""))  # noqa: PTH120
+    reader.directories = (COMPILED, HERE, os.path.dirname(program.file.image.path or ""))
     return "" if line is None else "\n".join(reader.read(line.file).lines)
 
 

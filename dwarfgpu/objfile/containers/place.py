@@ -62,7 +62,7 @@ def parse_place(text: str) -> NamedFile:
         message = "a memory:// URI names a code object in a process, not in a file"
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
-    if at and not os.path.exists(text) and is_there(path):  # noqa: PTH110
+    if at and not os.path.exists(text) and is_there(path):
         return NamedFile(path, select)
     return NamedFile(text)
 

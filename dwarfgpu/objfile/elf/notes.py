@@ -261,7 +261,7 @@ class DebugLink:
         if self.build_id is not None and len(self.build_id) > 2:
             yield f"{ROOT}/.build-id/{self.build_id[:2]}/{self.build_id[2:]}.debug"
         if self.name is not None:
-            folder = os.path.dirname(os.path.abspath(program))  # noqa: PTH100, PTH120 (`pathlib` costs start-up time)
+            folder = os.path.dirname(os.path.abspath(program))
             for place in (folder, f"{folder}/.debug", f"{ROOT}{folder}"):
                 yield f"{place}/{self.name}"
 

@@ -400,9 +400,9 @@ class CodeObject:
         return next(filter(None, map(self._beside, self._split_places(wanted.name, wanted.directory))), None)
 
     def _split_places(self, name: str, directory: str | None) -> Iterable[str]:
-        here = os.path.dirname(self.image.path or "")  # noqa: PTH120 (`pathlib` costs start-up time)
-        places = (os.path.join(directory or "", name), os.path.join(here, name))  # noqa: PTH118
-        return dict.fromkeys((*places, os.path.join(here, os.path.basename(name))))  # noqa: PTH118, PTH119
+        here = os.path.dirname(self.image.path or "")
+        places = (os.path.join(directory or "", name), os.path.join(here, name))
+        return dict.fromkeys((*places, os.path.join(here, os.path.basename(name))))
 
     def split_files(self) -> tuple[str, ...]:
         """Return the files with the entries of skeleton units: the package, or one for each, even if it is missing."""
@@ -427,14 +427,13 @@ class CodeObject:
 
     def _opened(self, path: str) -> CodeObject | None:
         with noting(self._problems.append):
-            if "\0" not in path and os.path.isfile(path):  # noqa: PTH113
+            if "\0" not in path and os.path.isfile(path):
                 return CodeObject(open_image(path), self.attributes)
         return None
 
 
 def _packages(path: str) -> tuple[str, str]:
-    """Return where the package of a program may be."""
-    return f"{path}.dwp", f"{os.path.splitext(path)[0]}.dwp"  # noqa: PTH122
+    return f"{path}.dwp", f"{os.path.splitext(path)[0]}.dwp"
 
 
 def _has_units(image: Image) -> bool:

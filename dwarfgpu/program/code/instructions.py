@@ -96,7 +96,7 @@ class Disassembler:
             text = self._run(machine, code, address)
             rows = tuple(_instructions(text, machine, code, address))
             if code and not rows:
-                name = os.path.basename(self._paths[machine.key])  # noqa: PTH119 (`pathlib` costs start-up time)
+                name = os.path.basename(self._paths[machine.key])
                 raise DisassemblerFailed("failed", f"{name} writes nothing that can be understood")
         except DwarfGpuError as error:
             return Listing(tuple(_numbers(machine, code, address)), error)
@@ -111,7 +111,7 @@ class Disassembler:
             try:
                 text = run(path, machine, code, address)
             except UnknownProcessor:
-                tried.append(os.path.basename(path))  # noqa: PTH119
+                tried.append(os.path.basename(path))
                 continue
             self._paths[machine.key] = path
             return text
@@ -329,7 +329,7 @@ def candidates(machine: DisassemblyTarget, chosen: str) -> Iterator[str]:
     where branches lead.
     """
     if chosen:
-        path = shutil.which(os.path.expanduser(chosen))  # noqa: PTH111 (`pathlib` costs start-up time)
+        path = shutil.which(os.path.expanduser(chosen))
         if path is None:
             hint = "`set disassembler` without a name looks for one"
             raise UsageError(f"there is no program {chosen}", kind="no_program", hint=hint)
@@ -356,7 +356,7 @@ def _version(path: str) -> tuple[int, ...]:
 
 def run(path: str, machine: DisassemblyTarget, code: bytes, address: int) -> str:
     """Return what a disassembler writes about some code."""
-    name = os.path.basename(path)  # noqa: PTH119
+    name = os.path.basename(path)
     is_assembler = name.startswith(NAME)
     with PrivateFolder() as folder:
         file = folder.path / "code.o"

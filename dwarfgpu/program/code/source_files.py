@@ -46,7 +46,7 @@ class SourceFile:
     def unit(self) -> Unit | None:
         """The unit that it is the source of, or else one that includes it."""
         for _, unit, _, _ in self.parts:
-            if unit.name is not None and os.path.basename(unit.name) == os.path.basename(self.path):  # noqa: PTH119
+            if unit.name is not None and os.path.basename(unit.name) == os.path.basename(self.path):
                 return unit
         return self.parts[0][1] if self.parts else None
 
@@ -319,10 +319,10 @@ class SourceTexts:
         """
         page = SourceTexts()
         page.directories, page.moved = self.directories, self.moved
-        folders = [os.path.dirname(os.path.realpath(name.partition("@")[0])) for name in programs]  # noqa: PTH120
+        folders = [os.path.dirname(os.path.realpath(name.partition("@")[0])) for name in programs]
         folders += ["." if each == HERE else each for each in self.directories if each != COMPILED]
         folders += self.moved.values()
-        page.folders = tuple(os.path.realpath(os.path.expanduser(each)) for each in folders)  # noqa: PTH111
+        page.folders = tuple(os.path.realpath(os.path.expanduser(each)) for each in folders)
         return page
 
     def forget(self) -> None:
@@ -346,17 +346,17 @@ class SourceTexts:
         reason = "No such file or directory."
         for path in dict.fromkeys(self._places(file)):
             try:
-                if "\0" in path or not os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
+                if "\0" in path or not os.path.exists(path):
                     continue
                 if self.folders is not None and not any(_is_below(path, folder) for folder in self.folders):
                     reason = "It is not below the folder of the program, or a folder of `directories`."
                     continue
-                if not os.path.isfile(path):  # noqa: PTH113 (a device or a pipe could be read for ever)
+                if not os.path.isfile(path):  # a device or a pipe could be read for ever
                     reason = "It is not a file."
-                elif os.path.getsize(path) > MAX_SIZE:  # noqa: PTH202
+                elif os.path.getsize(path) > MAX_SIZE:
                     reason = f"It has more than {MAX_SIZE} bytes."
                 else:
-                    with open(path, "rb") as text:  # noqa: PTH123
+                    with open(path, "rb") as text:
                         content = text.read(MAX_SIZE)
                     return SourceText(_lines(decode(content)), path, md5_of(content))
             except OSError as error:
@@ -373,9 +373,9 @@ class SourceTexts:
             inside = whole.removeprefix(folder).lstrip("/")
         for directory in self.directories:
             folder = {COMPILED: self._here(file.directory or ""), HERE: "."}.get(directory, directory)
-            folder = os.path.expanduser(folder)  # noqa: PTH111
-            for name in (inside, os.path.basename(whole)):  # noqa: PTH119
-                yield os.path.join(folder, name)  # noqa: PTH118
+            folder = os.path.expanduser(folder)
+            for name in (inside, os.path.basename(whole)):
+                yield os.path.join(folder, name)
 
     def _here(self, path: str) -> str:
         """Return a path of the program on this computer: its longest beginning that was moved is replaced."""

@@ -138,7 +138,6 @@ class _Chunk:
 
 
 def _is_key(key: Any) -> bool:
-    """Return whether something is one number, or a name."""
     return isinstance(key, str) or (hasattr(key, "__index__") and not getattr(key, "shape", ()))
 
 

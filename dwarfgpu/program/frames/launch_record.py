@@ -309,7 +309,6 @@ def _type_of_text(model: DataModel, text: str) -> t.Type | None:
 
 
 def _kernel_at(code: LoadedCode, pc: int) -> tuple[LoadedCode, Kernel] | None:
-    """Return the kernel whose symbol has an address."""
     if not code.file.is_amdgpu or not code.holds(pc):
         return None
     symbol = code.file.symbol_image.symbol_at(code.in_file(pc))

@@ -404,6 +404,10 @@ class Variable(Quantity):
             repairs += self.frame.outer.base_repairs(read)
         return tuple(dict.fromkeys(repairs))
 
+    def __dir__(self) -> list[str]:
+        """Return what scripts ask of a variable."""
+        return ["explain", "location", "locations", "name", "type", "value", "values", "why", "write"]
+
     def as_written(self) -> Variable:
         """Return the same variable without repairs."""
         plan = self._plan_here()
@@ -544,7 +548,6 @@ def _is_fixed(expression: Expression) -> bool:
 
 
 def _has_only(operations: frozenset[str], expression: Expression) -> bool:
-    """Return whether an expression has no operations but some, and numbers."""
     names = (step.operation.name for step in expression.code)
     return all(name in operations or name.startswith(_FIXED_NUMBERS) for name in names)
 

@@ -324,6 +324,7 @@ def test_a_launch_shows_its_kernel_and_its_arguments_in_few_words():
 def test_a_variable_prints_its_values(frame):
     assert str(frame["limit"].values()).startswith("[20 -- 20")
     assert str(frame["limit"]).startswith("limit = [20 -- 20")
+    assert {"value", "values", "why"} < {*dir(frame["limit"])} < {*dir(type(frame["limit"]))}  # what scripts ask
     assert str(frame["unused"]).startswith("unused = [--")
 
 
