@@ -488,9 +488,9 @@ class UnitValues:
                 entries = bounded or tuple(entry for entry in entries if entry.is_default)  # A.2.5.5
             lists = Lists(section, offset, entries, pc)
             if len(listed.entries) > LONG_LIST:
-                if lists.pc is None or len(lists.entries) > LONG_LIST:
-                    lists = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
-                self._long[lists.section, lists.offset] = lists
+                is_kept = lists.pc is not None and len(lists.entries) <= LONG_LIST
+                there = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
+                self._long[lists.section, lists.offset] = lists if is_kept else there
         return attribute.value, None, lists
 
     def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:

@@ -54,8 +54,8 @@ def _text(given: str, _what: str) -> str:
     return given
 
 
-def _flag(given: Any, _what: str) -> bool:
-    return bool(given)
+def _flag(_given: Any, _what: str) -> bool:
+    return True
 
 
 def _names(given: Iterable[Any], _what: str) -> tuple[str, ...]:

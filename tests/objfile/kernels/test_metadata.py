@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import dwarfgpu.objfile.kernels.metadata as metadata_module
 from dwarfgpu.errors import MalformedFile, Unsupported
+from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.kernels.metadata import MAX_SIZE, PrintfFormat, parse_yaml, read_metadata, target_name
@@ -430,7 +431,9 @@ def test_without_pyyaml_a_file_of_version_2_opens(monkeypatch):
     assert file.kernels.kernels
     (problem,) = [error for error in file.kernels.problems if error.kind == "no_yaml"]
     assert problem.message == "the metadata of code object V2 is YAML: pip install PyYAML"
-    assert "pip install" in str(raised(Unsupported, plan, file, file.kernels.kernels[0].name, (64,), (64,), [1, 2]))
+    assert "pip install" in str(
+        raised(Unsupported, plan, file, file.kernels.kernels[0].name, LaunchOptions(64, 64), [1, 2])
+    )
 
 
 def test_words_of_v2_are_those_of_v3():
