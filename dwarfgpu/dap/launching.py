@@ -151,7 +151,7 @@ def _option(config: RequestArguments, option: str) -> Any:
     if option in NUMBERS:
         return config.number(name)
     if option in LISTS:
-        return [str(each) for each in config.many(name)]
+        return config.many(name)
     if value is True:
         return "all" if option == "check" else "on"
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
-from attrs import evolve
+from attrs import asdict, evolve
 
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
@@ -742,7 +742,7 @@ def launched_with(
     machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
     args = planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words
-    running = launch(program, kernel, args, machine=machine, **options.given())
+    running = launch(program, kernel, args, machine=machine, **asdict(options, recurse=False))
     running.made = made
     running.keeps_launch = False  # who steps or traces it decides
     return running

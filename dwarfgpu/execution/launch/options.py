@@ -19,8 +19,6 @@ from dwarfgpu.immutable import frozen
 
 MOST_AGENTS = 8
 """More agents show nothing that these do not."""
-
-
 MAX_DIGITS = 400
 """Of a number in the words of a command: Python needs long for very many."""
 
@@ -101,10 +99,6 @@ class LaunchOptions:
         if self.weak_memory is None and (self.agents > 1 or self.fine_grained):
             hint = "name a seed with --weak-memory"
             raise UsageError("agents and fine-grained buffers go with weak memory", hint=hint)
-
-    def given(self) -> dict[str, Any]:
-        """Return the options by their names."""
-        return {each.name: getattr(self, each.name) for each in fields(LaunchOptions)}
 
     @classmethod
     def read(cls, option: Callable[[str], Any]) -> LaunchOptions:
