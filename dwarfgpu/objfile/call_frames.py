@@ -89,7 +89,7 @@ class FrameSection:
         try:
             head = self._head(offset)
             if head is None:
-                end = offset + 4  # a row of zero lengths, the hole that a linker has left, is one entry
+                end = offset + 4  # a linker leaves a hole of zero lengths: it is one entry
                 while self.data[end : end + 4] == b"\0\0\0\0":
                     end += 4
                 return Terminator(self.name, offset, end)

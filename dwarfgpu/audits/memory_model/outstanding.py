@@ -133,7 +133,7 @@ class OutstandingFlow:
         action = step.action
         for counter, most in action.waits:
             self.wait(state, counter, most)
-        if step.is_call:  # all is complete but stores, of which nothing is known
+        if step.is_call:  # all accesses are complete, except for stores, which are unknown
             state.pending = {name: {index: 0} for name in self.names.all if name not in self.names.returned}
             state.flying.clear()
             state.written_back = state.invalidated = frozenset()
