@@ -44,7 +44,7 @@ ABOUT_FILES = _split(
 ABOUT_FUNCTIONS = ("info --pc {0} --name {0}", "dump {0}", "kernels {0}", "locals --pc {0}", "cfi --function {0}")
 ABOUT_WAVES = _split(
     """
-    files; agents; dispatches; queues; packets; waves --each; lanes --all --each --wave 1; lanes --group --wave 1;
+    files; agents; dispatches; queues; waves --each; lanes --all --each --wave 1; lanes --group --wave 1;
     lanes --svg --wave 1; work-groups --each; bt --full --registers; bt --wave all; locals --location --verbose;
     locals --wave all; locals --lane all; report
     """
@@ -59,7 +59,7 @@ STATES = (
 AT_THE_PROMPT = _split(
     """
     info locals; info args; info frame; info registers; info threads; info lanes; info source; info line;
-    info symbol $pc; info scope 1; info functions; info variables; info types; info sources; info program;
+    info symbol $pc; info scope 1; info functions; info variables; info types; info sources;
     info sharedlibrary; list; disassemble /s; x/8i $pc; x/8xw $sp; print $pc; print/x $exec; context; map; up;
     info frame
     """

@@ -222,7 +222,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
                 "show the values of EXPR in all lanes, and each line that has changed them; repeatable",
                 is_many=True,
             ),
-            option("-history FILE", "with --watch: write them to FILE.csv, FILE.npz (numpy) or FILE.svg (a picture)"),
+            option("-history FILE", "with --watch: write them to FILE.csv or FILE.npz (numpy)"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option(
                 "-profile-format FORMAT",

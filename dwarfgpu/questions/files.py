@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from functools import partial
 from itertools import chain
 from types import SimpleNamespace
@@ -40,7 +39,6 @@ from dwarfgpu.states.program import Program, is_state, open_core, open_program, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.execution.launch.devices import QueuedPacket
     from dwarfgpu.program.code.loaded import LoadedCode
 
     Json = dict[str, Any]
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.states.program import Attached
-    from dwarfgpu.states.stopped import Stopped
 
 
 # --- Opening --------------------------------------------------------------------------------------------------------
@@ -258,12 +255,8 @@ def info_agents(selection: Selection, arguments: Arguments) -> Document:
     parts = list(getattr(devices, what)(machine.stopped)) if machine.has_waves else []
     ids, record = machine.stopped.machine.ids, DEVICES[what]
 
-    def text(_named: Any) -> Iterator[str]:
-        yield from record.screen(parts, lambda part: selection.wave_number in part.waves)
-        if what == "packets":
-            yield from packet_problems(parts)
-
     named = [evolve(part, waves=tuple(ids[wave] for wave in part.waves)) for part in parts]
+    text = lambda _named: record.screen(parts, lambda part: selection.wave_number in part.waves)  # noqa: E731
     return listing(what, record, named, text, empty=f"No {what} are currently active.")
 
 
@@ -446,143 +439,6 @@ def core(selection: Selection, arguments: Arguments) -> Document:
     if not rows["waves"]:
         document.status = BAD_FILE
     return document
-
-
-# --- What is debugged -----------------------------------------------------------------------------------------------
-
-
-def info_program(debugger: Debugger, arguments: Arguments) -> Document:
-    from dwarfgpu.questions.focus import signal_of_wave
-
-    arguments.none()
-    if debugger.attached is None:
-        lines = ["The program being debugged is not being run.", "Variables have the values that are in its file."]
-        return Document({"program": None}, lines)
-    stop, pc = debugger.wave.stop, debugger.wave.frame(0).pc
-    reasons = () if stop is None else stop.reasons
-    lines = [f"{debugger.noun.capitalize()} {shown(debugger.wave.id)} stopped at {pc or 0:#x}."]
-    text = signal_of_wave(debugger)
-    if text is not None:
-        lines.append(f"It stopped with signal {text}.")
-    elif reasons:
-        lines.append(f"It stopped: {', '.join(map(str, reasons))}.")
-    core = debugger.machine.stopped.core
-    fault = next((each.fault for each in core.threads if str(each.pid) == debugger.wave.id), None) if core else None
-    if fault is not None:
-        lines.append(f"The signal is about the address {fault:#x}.")
-    program = {debugger.noun: debugger.wave.id, "pc": pc, "reasons": [*map(str, reasons)]}
-    return Document({"program": program}, lines)
-
-
-def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
-    from dwarfgpu.render.lanes import signals
-
-    wanted = arguments.text.upper()
-    known = signals()
-    chosen = [row for row in known if wanted in ("", row[0])]
-    if not chosen:
-        hint = f"the signals are {', '.join(name for name, *_ in known)}"
-        raise UsageError(f"no wave stops with a signal {wanted[:40]!r}", kind="no_name", hint=hint)
-    counts: Counter[str | None] | None = None
-    if debugger.attached is not None and debugger.noun == "wave":
-        machine = debugger.attached.stopped.machine
-        counts = Counter(stop.signal for stop in map(machine.stop_of, range(machine.wave_count)) if stop is not None)
-    waves = fact("waves", "Waves", lambda row: None if counts is None else counts[row[0]], side="r")
-    record = Record("signal=0:Signal description=1:Description", waves, fact("reasons=2", "Stop reasons"))
-    return listing("signals", record, chosen, lambda rows: record.lines(rows, indent=0, width=room()))
-
-
-def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
-    attached, opened = debugger.attached, debugger.program
-    kind = "no state" if attached is None else attached.stopped.machine.capabilities.name
-    name = None if opened is None else opened.file.name
-    row = {"number": 1, "connection": kind, "executable": name}
-    core = None if attached is None else attached.stopped.core
-    what = "<null>" if attached is None else "machine" if core is None else f"process {core.threads[0].pid}"
-    text = f"* 1    {what:<18}{kind:<21}{shown(name or '')}".rstrip()
-    return Document(
-        {"inferiors": [row]}, ["  Num  Description       Connection           Executable", text], rows="inferiors"
-    )
-
-
-AUXILIARY: dict[int, tuple[str, ...]] = {
-    0: ("AT_NULL", "End of vector"),
-    1: ("AT_IGNORE", "Entry should be ignored"),
-    2: ("AT_EXECFD", "File descriptor of program", "d"),
-    3: ("AT_PHDR", "Program headers for program"),
-    4: ("AT_PHENT", "Size of program header entry", "d"),
-    5: ("AT_PHNUM", "Number of program headers", "d"),
-    6: ("AT_PAGESZ", "System page size", "d"),
-    7: ("AT_BASE", "Base address of interpreter"),
-    8: ("AT_FLAGS", "Flags"),
-    9: ("AT_ENTRY", "Entry point of program"),
-    10: ("AT_NOTELF", "Program is not ELF", "d"),
-    11: ("AT_UID", "Real user ID", "d"),
-    12: ("AT_EUID", "Effective user ID", "d"),
-    13: ("AT_GID", "Real group ID", "d"),
-    14: ("AT_EGID", "Effective group ID", "d"),
-    15: ("AT_PLATFORM", "String identifying platform", "s"),
-    16: ("AT_HWCAP", "Machine-dependent CPU capability hints"),
-    17: ("AT_CLKTCK", "Frequency of times()", "d"),
-    23: ("AT_SECURE", "Boolean, was exec setuid-like?", "d"),
-    24: ("AT_BASE_PLATFORM", "String identifying base platform", "s"),
-    25: ("AT_RANDOM", "Address of 16 random bytes"),
-    26: ("AT_HWCAP2", "Extension of AT_HWCAP"),
-    31: ("AT_EXECFN", "File name of executable", "s"),
-    33: ("AT_SYSINFO_EHDR", "System-supplied DSO's ELF header"),
-    51: ("AT_MINSIGSTKSZ", "Minimum stack size for signal delivery"),
-}
-"""The types that GDB names, and their meaning; ``d`` is a decimal number, ``s`` the address of a text, the rest hex."""
-LONGEST = 4096
-
-
-def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
-    if arguments.text not in ("", "mappings"):
-        raise arguments.wrong("shows `mappings`; a core file has nothing else of a process")
-    core = debugger.machine.stopped.process
-    if not arguments.text:
-        command = core.command.partition(" ")[0]
-        return Document(
-            {"process": {"pid": core.threads[0].pid, "command": core.command}}, [f"exe = '{shown(command)}'"]
-        )
-    head = ["Mapped address spaces:", "", f"  {'Start Addr':>18} {'End Addr':>18} {'Size':>10} {'Offset':>10} objfile"]
-    return listing("mappings", MAPPING, core.mappings, lambda rows: chain(head, map(_mapping, rows)))
-
-
-MAPPING = Record("start end offset file=path")
-
-
-def _mapping(each: Any) -> str:
-    size = each.end - each.start
-    return f"  {each.start:#18x} {each.end:#18x} {size:#10x} {each.offset:#10x} {shown(each.path)}"
-
-
-def info_auxv(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
-    stopped = debugger.machine.stopped
-
-    def line(row: tuple[int, int]) -> str:
-        number, value = row
-        name, meaning, *form = AUXILIARY.get(number, ("???", ""))
-        text = str(value) if form == ["d"] else f"{value:#x}"
-        text += f' "{shown(_text_at(stopped, value))}"' if form == ["s"] else ""
-        return f"{number:<4} {name:<20} {meaning:<30} {text}"
-
-    name = fact("name", value=lambda row: AUXILIARY.get(row[0], ("???",))[0])
-    record = Record("type=0", name, "value=1")
-    return listing("auxiliary_vector", record, stopped.process.auxiliary.items(), partial(map, line))
-
-
-def _text_at(stopped: Stopped, address: int) -> str:
-    """Return the text at an address; empty where its memory is not in the core file."""
-    machine, data = stopped.machine, bytearray()
-    try:
-        while len(data) < LONGEST and not data.endswith(b"\0"):
-            data += machine.read_memory(machine.target.default_space, address + len(data), 1, 0, None)
-    except DwarfGpuError:
-        return ""
-    return data.rstrip(b"\0").decode(errors="backslashreplace")
 
 
 # --- Core files as text and JSON --------------------------------------------------------------------------------------
@@ -987,10 +843,6 @@ def _sizes(sizes: tuple[int, int, int] | None) -> str:
     return "?" if sizes is None else f"[{','.join(map(str, sizes))}]"
 
 
-def _size(sizes: tuple[int, int, int] | None) -> str:
-    return "" if sizes is None else _sizes(sizes)
-
-
 def _count(waves: Sequence[int]) -> str:
     return str(len(waves))
 
@@ -1010,15 +862,6 @@ QUEUES = Record(
     fact("", "Address", lambda queue: hexadecimal(queue.address)),
 )
 """A value that is not in the memory of the machine is left blank."""
-PACKETS = Record(
-    fact("", "Packet", lambda row: f"{row.queue}:{row.index}"),
-    "queue index",
-    fact("address", "Address", text=hex),
-    "state:State kind:Type",
-    fact("grid", "Grid", text=_size),
-    fact("work_group", "Workgroup", text=_size),
-    "kernel:Kernel waves problems",
-)
 DISPATCHES = Record(
     fact("", "Id", lambda row: row.dispatch.id),
     fact("", "Target Id", lambda row: f"AMDGPU Dispatch {row.agent}:{row.queue}:{row.dispatch.id}"),
@@ -1030,14 +873,7 @@ DISPATCHES = Record(
     fact("", "Kernel Function", lambda row: row.dispatch.kernel or "??"),
     "fence",
 )
-DEVICES = {"agents": AGENTS, "queues": QUEUES, "packets": PACKETS, "dispatches": DISPATCHES}
-
-
-def packet_problems(packets: Iterable[QueuedPacket]) -> Iterator[str]:
-    """Yield what the texts forbid of packets."""
-    for row in packets:
-        for problem in row.problems:
-            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}"))
+DEVICES = {"agents": AGENTS, "queues": QUEUES, "dispatches": DISPATCHES}
 
 
 def _address(which: int) -> Callable[[LoadedCode], str]:

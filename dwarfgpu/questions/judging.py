@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections import Counter
 from functools import partial
 from math import prod
@@ -13,7 +12,6 @@ from attrs import define, evolve, field
 
 from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
 from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement, judged_together, other_build, sum_of
-from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.verdicts import untold
 from dwarfgpu.audits.verify.findings import IDIOM
 from dwarfgpu.audits.verify.reports import FileReport
@@ -37,12 +35,8 @@ from dwarfgpu.questions.verification import (
     shown_of,
     verdict_of,
 )
-from dwarfgpu.render import pictures
-from dwarfgpu.render import report as html
-from dwarfgpu.render.layout import WIDTH, counted, fitted, laid_out, room, runs, shortened, shown, table
-from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
+from dwarfgpu.render.layout import counted, fitted, room, shortened, shown, table
 from dwarfgpu.render.records import Fact, Record, fact, nested, number
-from dwarfgpu.render.values import value_line
 from dwarfgpu.render.verification import FINDING, report_json, report_text, verdict_text
 
 if TYPE_CHECKING:
@@ -50,11 +44,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedPart, ComparedVariable
     from dwarfgpu.audits.judge.judgement import JudgedPart
-    from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
     from dwarfgpu.audits.verdicts import Verdict
     from dwarfgpu.audits.verify.findings import FileFinding
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.progress import Progress
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -71,14 +63,10 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         arguments.none()
         return listed_rules(RULES)
     wanted = verdict_of(arguments, RULES)
-    if arguments.has("html") and arguments.has("sarif"):
-        raise arguments.wrong("writes a page or a SARIF log, not both")
     with asked():
         launches, is_one = _launches(selection, arguments)
-        if not is_one and not arguments.has("html"):
+        if not is_one:
             return _every_kernel(selection, launches, wanted, arguments)
-        if len(launches) > 1:
-            raise arguments.wrong("writes a page about one kernel: name it")
         (launch,) = launches
         judge_ = launch.judge(arguments)
     with judge_.running.progress_shown():
@@ -88,10 +76,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     hints = (ONE_GROUP,) if judge_.running.launched.plan.geometry.group_count == 1 else ()
     total = evolve(total, next_step=_next_step(launch, judgement, arguments.get("limit")))
     result = _Judged(judgement, report, [total], hints=hints, left=() if judgement.halt.kind == INTERRUPT else None)
-    if arguments.has("html"):
-        uninterrupted(judgement.halt)
-        document = _page(launch, arguments, judge_, judgement, report)
-        return _concluded(result, wanted, arguments, gaps, document)
     return _answer(selection, result, [launch], wanted, arguments, gaps)
 
 
@@ -395,21 +379,7 @@ def _problem_of(judge_: Judge) -> str | None:
     return None if judge_.against is None else judge_.against.problem
 
 
-def _page(launch: _Launch, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport) -> Document:
-    """Return the page: the kernel runs again, and one lane of it is followed."""
-    wave, lane = chosen_lane(judge_)
-    kernel, again = launch.kernel, launch.start()[0]
-    with again.progress_shown():
-        recorder = LaneRecorder(again, judge_, wave, lane, judge_.texts, value_words)
-        history = recorder.run(arguments.get("limit"))
-    judge_.texts.for_page()
-    command = "dwarfgpu judge FILE KERNEL ... --all"
-    with laid_out(WIDTH):
-        lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
-    return Document({"file": report.name, "html": "\n".join(lines)}, lines, is_file=True)
-
-
-# --- Text, JSON and the page ------------------------------------------------------------------------------------------
+# --- Text and JSON ---------------------------------------------------------------------------------------------------
 
 
 GRAVITY = "error", "warning", "note"
@@ -688,215 +658,3 @@ COMPARISON = Record(
     nested("variables", VARIABLE),
     fact("between", value=lambda comparison: PART.json(comparison.between)),
 )
-
-
-FINDING_ROOM, LANE_ROOM = 500_000, 2_000_000
-MAX_VARIABLES, MAX_LINES, MAX_DIFFERENT = 120, 400, 200
-LONGEST_VALUE = 160
-FRAMES = {"right": "unwinding", "wrong": "wrong", "missing": pictures.NOTHING}
-FRAME_WORDS = {"right": "callers are right", "wrong": "callers are wrong", "missing": "no call frame information"}
-
-
-def value_words(answer: LaneAnswer) -> str:
-    """Return a value in one line."""
-    return "" if answer.value is None else value_line(answer.value, sys.maxsize)
-
-
-def judged_page(
-    title: str,
-    judgement: Judgement,
-    report: FileReport,
-    history: LaneHistory,
-    lines_of: Callable[[str], Sequence[str]],
-    command: str,
-) -> Iterator[str]:
-    """Yield the page; ``lines_of`` returns the lines of a source file, ``command`` lists all findings."""
-    findings, figure = html.findings_section(report.findings, report.left_out or {}, FINDING_ROOM, command)
-    if not report.findings:
-        findings.add(html.note("Nothing is wrong."))
-    known = f"{counted(report.known, 'finding')} of the baseline" if report.known else ""
-    total = judgement.total()
-    judged, right, missing = total.instructions, total.frames_right, total.frames_missing
-    shown = [value.kind for values in history.variables.values() for value in values.values()]
-    compared = judgement.comparison
-    tiles = [
-        html.Tile("Instructions", f"{judgement.instructions:,}", "executed" if judgement.halt.has_ended else "so far"),
-        html.Tile("Findings", figure, known),
-        html.Tile(
-            "Frames right",
-            f"{right / judged:.1%}" if judged else "-",
-            f"of {counted(judged, 'instruction')}, {missing} without",
-        ),
-        html.Tile(
-            "Values wrong", str(shown.count("wrong")), f"of {len(shown)} in lane {history.lane} of wave {history.wave}"
-        ),
-    ]
-    other = "" if compared is None else compared.other
-    sections = [_lane_section(history, lines_of, other)]
-    if compared is not None:
-        part = total.counted
-        values = f"of {counted(part.right + part.wrong + part.missing, 'value')} in all lanes, against {other}"
-        tiles.append(html.Tile("Values available", share_text(part.availability), values))
-        tiles.append(html.Tile("Values correct", share_text(part.correctness), "of those that are available"))
-        sections.append(_against_section(compared, history))
-    yield from html.page(title, tiles, [*sections, findings, _functions(judgement)])
-
-
-# --- The lane ---------------------------------------------------------------------------------------------------------
-
-
-def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]], other: str) -> html.PageSection:
-    """Return the variables over time, and the source with the times when each line was executed."""
-    title = f"Lane {history.lane} of wave {history.wave}"
-    section = html.PageSection("lane", title, "part", LANE_ROOM, len(history.steps))
-    if not history.steps:
-        section.add(html.note("The lane has executed no statement."))
-        return section
-    section.add(html.note(
-        f"From left to right the {counted(len(history.steps), 'statement')} that the lane has begun. "
-        "Red is what a debugger shows wrongly; pointing at it shows what is right, where that is known."
-    ))  # fmt: skip
-    if other:
-        section.add(html.note(
-            f"At {counted(_compared_count(history), 'statement')} variables are compared with those of {other}: "
-            "pointing at a part shows both values."
-        ))  # fmt: skip
-    if history.left_out:
-        section.add(html.note(f"{counted(history.left_out, 'later statement')} not shown."))
-    by_function: dict[str, list[Strip]] = {}
-    for (function, name, _die), values in sorted(history.variables.items(), key=_first_wrong)[:MAX_VARIABLES]:
-        by_function.setdefault(function, []).append(_variable_strip(name, values, history.steps, other))
-    strips = [strip for of_function in by_function.values() for strip in of_function]
-    frames = Strip("call frames", tuple(_merged(_frame_parts(history.steps))))
-    section.add(html.legend(pictures.kinds_of([*strips, frames])))
-    ends = "statement 1", f"statement {len(history.steps)}"
-    for function, of_function in by_function.items():
-        label = f"Variables of {function} over time"
-        section.add(f"<h3>{html.text(function)}</h3>{html.strip_rows(of_function, ends, label)}")
-    section.left_out += max(0, len(history.variables) - MAX_VARIABLES)
-    section.add(f"<h3>Call frames</h3>{html.strip_rows([frames], ends, 'Call frames over time')}")
-    section.add(f"<h3>Source</h3>{html.source_table(_source_blocks(history.steps, lines_of), 'when it is executed')}")
-    return section
-
-
-def _first_wrong(item: tuple[tuple[str, str, int], dict[int, ShownValue]]) -> tuple[int, int, int]:
-    """Order variables: those that are wrong first, then those that are missing, then by when they come into scope."""
-    (_function, _name, die), values = item
-    kinds = {value.kind for value in values.values()}
-    return 0 if "wrong" in kinds else 1 if "missing" in kinds else 2, min(values, default=0), die
-
-
-def _compared_count(history: LaneHistory) -> int:
-    """Return at how many statements of the lane some variable is compared with another build."""
-    return len({
-        index
-        for values in history.variables.values()
-        for index, value in values.items()
-        if value.is_compared
-    })  # fmt: skip
-
-
-def _variable_strip(name: str, values: dict[int, ShownValue], steps: Sequence[LaneStep], other: str) -> Strip:
-    parts = []
-    for index, step in enumerate(steps):
-        where = f"statement {index + 1}, line {step.line}: "
-        value = values.get(index)
-        if value is None:
-            parts.append(StripPart(1, OUTSIDE, f"{where}{name} is out of scope"))
-            continue
-        parts.append(StripPart(1, value.kind, where + _shown_words(name, value, other)))
-    kinds = Counter(value.kind for value in values.values())
-    note = ", ".join(f"{kinds[kind]} {kind}" for kind in ("wrong", "missing") if kinds[kind])
-    return Strip(name, tuple(_merged(parts)), note)
-
-
-def _shown_words(name: str, value: ShownValue, other: str) -> str:
-    """Return what a debugger shows of a variable, and what it is in another build."""
-    text = value.text[:LONGEST_VALUE]
-    words = f"{name}{value.part} = {text}" if value.is_value else f"{name}: no value: {value.text}"
-    if value.meant:
-        words += f"; it was {value.meant[:LONGEST_VALUE]}, and nothing assigns it"
-    if value.other:
-        words += f"; it is {value.other[:LONGEST_VALUE]} in {other}"
-    elif value.is_compared:
-        words += f"; the same in {other}"
-    return words
-
-
-def _against_section(compared: BuildJudgement, history: LaneHistory) -> html.PageSection:
-    """Return what the lane has otherwise than the other build, and the sums of functions and files."""
-    title = f"Against {compared.other}"
-    section = html.PageSection("against", title, "row", FINDING_ROOM)
-    section.add(html.note(
-        f"{compared.aligned:,} of {compared.stops:,} statements of lanes are statements of {compared.other}, too. "
-        f"Below is what lane {history.lane} of wave {history.wave} has otherwise, and then the sums of all lanes."
-    ))  # fmt: skip
-    rows = list(_different_rows(history))
-    section.count = len(rows)
-    if rows:
-        columns = ("variable", "a debugger shows", f"in {compared.other}", "statement", "line")
-        section.add(html.grid(columns, rows[:MAX_DIFFERENT], numbers_from=len(columns)))
-        section.left_out += max(0, len(rows) - MAX_DIFFERENT)
-    else:
-        section.add(html.note("What is compared in this lane is the same."))
-    section.add(html.grid(("all lanes", *PART.head[1:]), sum_rows(compared), numbers_from=1))
-    return section
-
-
-def _different_rows(history: LaneHistory) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each run of statements at which a variable has the same two values, or lacks one."""
-    for (function, name, _die), values in sorted(history.variables.items(), key=_first_wrong):
-        different = ((index, value) for index, value in sorted(values.items()) if value.other)
-        for run in runs(different, lambda before, each: each == (before[0] + 1, before[1])):
-            (first, value), (last, _value) = run[0], run[-1]
-            numbers = str(first + 1) if first == last else f"{first + 1} to {last + 1}"
-            lines = sorted({history.steps[index].line for index in range(first, last + 1)})
-            of_lines = str(lines[0]) if len(lines) == 1 else f"{lines[0]} to {lines[-1]}"
-            what = value.text if value.is_value else f"no value: {value.text}"
-            name_of_part = f"{function}: {name}{value.part}"
-            yield name_of_part, what[:LONGEST_VALUE], value.other[:LONGEST_VALUE], numbers, of_lines
-
-
-def _frame_parts(steps: Iterable[LaneStep]) -> Iterator[StripPart]:
-    for index, step in enumerate(steps):
-        where = f"statement {index + 1}, line {step.line} of {step.function}: {FRAME_WORDS[step.frames]}"
-        yield StripPart(1, FRAMES[step.frames], where)
-
-
-def _merged(parts: Iterable[StripPart]) -> Iterator[StripPart]:
-    """Yield neighbours that say the same but for the statement as one part."""
-    for run in runs(parts, lambda last, part: (last.kind, _said(last)) == (part.kind, _said(part))):
-        yield StripPart(len(run), run[0].kind, run[0].text)
-
-
-def _said(part: StripPart) -> str:
-    return part.text.partition(": ")[2]
-
-
-def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence[str]]) -> Iterator[html.SourceBlock]:
-    """Yield the lines that were executed, with a strip of the times when they were."""
-    times: dict[tuple[str, int], list[int]] = {}
-    for index, step in enumerate(steps):
-        times.setdefault((step.file, step.line), []).append(index)
-    for (file, line), indices in sorted(times.items())[:MAX_LINES]:
-        lines = lines_of(file)
-        text = lines[line - 1] if 0 < line <= len(lines) else ""
-        parts: list[StripPart] = []
-        done = 0
-        for index in indices:
-            if index > done:
-                parts.append(StripPart(index - done, OUTSIDE, ""))
-            problem = steps[index].problem
-            words = f"statement {index + 1}: line {line}" + (f": {problem}" if problem else "")
-            parts.append(StripPart(1, "implicit" if problem else "register", words))
-            done = index + 1
-        if done < len(steps):
-            parts.append(StripPart(len(steps) - done, OUTSIDE, ""))
-        strip = pictures.strip_bar(Strip("", tuple(parts)))
-        yield html.SourceBlock(file, line, text.expandtabs(4).rstrip(), (strip,))
-
-
-def _functions(judgement: Judgement) -> html.PageSection:
-    section = html.PageSection("functions", "Functions", "function", FINDING_ROOM, len(judgement.functions))
-    section.add(html.grid(FUNCTION.head, map(FUNCTION.cells, judgement.functions), numbers_from=1))
-    return section

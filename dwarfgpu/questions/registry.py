@@ -46,6 +46,15 @@ GONE = {
     "coverage --statistics": "use `llvm-dwarfdump --statistics FILE`",
     "run --profile-format callgrind": "use speedscope, chrome or pprof",
     "run --profile-format collapsed": "use speedscope, chrome or pprof",
+    **dict.fromkeys(("info proc", "info auxv"), "GDB shows this of the core file: `gdb PROGRAM CORE`"),
+    "info program": "use `info waves`: it shows where each wave is, and why it has stopped",
+    "info inferiors": "use `info waves` and `info sharedlibrary`",
+    "info signals": "use `info waves`: it shows why each wave has stopped",
+    "info packets": "use `info queues`, and `maint print structure packet ADDRESS`",
+    "packets": "use `dwarfgpu queues`, and `dwarfgpu hsa packet ADDRESS`",
+    "info vtbl": "`print *OBJECT` shows the pointer to the table, and `info symbol` a function in it",
+    "map --row": "leave it out: a row has as many lanes as fit the work-group and the screen",
+    "annotate --compare": "write both with `--profile-format pprof`, and use `pprof -diff_base BEFORE AFTER`",
     "annotate --profile-format callgrind": "use speedscope or pprof",
     "annotate --profile-format collapsed": "use speedscope or pprof",
 }
@@ -245,8 +254,8 @@ class Registry:
         command = names.get(word)
         if command is None and not prefix:
             command = self._shell.get(word)
-        if command is None and not prefix:
-            check_gone(word, ())
+        if command is None:
+            check_gone(f"{prefix} {word}".lstrip(), ())
         if command is None and not prefix and word in NOT_HERE:
             hint = "`help running` lists the commands that run kernels"
             if word == "cuda":

@@ -29,16 +29,7 @@ from dwarfgpu.render.faults import fault_text, faults_in
 from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
 from dwarfgpu.render.lanes import stop_text
 from dwarfgpu.render.layout import WIDTH, counted, laid_out, ranges_text
-from dwarfgpu.render.pictures import (
-    COLOURS,
-    NOTHING,
-    Strip,
-    StripPart,
-    heat_map_svg,
-    heat_rows,
-    histogram_svg,
-    kinds_of,
-)
+from dwarfgpu.render.pictures import COLOURS, NOTHING, Strip, StripPart, heat_map_svg, heat_rows, kinds_of
 from dwarfgpu.render.wave_map import lanes_svg
 
 if TYPE_CHECKING:
@@ -575,7 +566,7 @@ def _stacks(attached: Attached) -> html.PageSection:
 
 
 def _values(attached: Attached) -> html.PageSection:
-    """Return the variables of the innermost frames in lanes and waves, as maps and histograms."""
+    """Return the variables of the innermost frames in lanes and waves, as maps."""
     section = html.PageSection("values", "Values", "place", STATE_ROOM)
     section.how_to_see = "`dwarfgpu eval FILE NAME --state S --wave N --all` shows values."
     try:
@@ -617,8 +608,6 @@ def _values_at(attached: Attached, group: Cohort) -> Iterator[str]:
             yield html.note(_summed_up(executing) if executing else "No lane executes this code.")
             continue
         yield html.picture(heat_map_svg(f"{name} in lanes and waves", rows, is_alone=False), f"values of {name}")
-        drawn = histogram_svg(f"How many executing lanes have a value of {name}", numbers, is_alone=False)
-        yield html.picture(drawn, f"histogram of {name}")
     if not names:
         yield html.note("No variables here.")
     if len(names) > MAX_VARIABLES:

@@ -12,14 +12,13 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.questions import profiles
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.render import report as html
-from dwarfgpu.render.layout import WIDTH, counted, folded, laid_out, left_out, ranges_text, room, style, table
+from dwarfgpu.render.layout import counted, folded, left_out, ranges_text, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
-from dwarfgpu.states.program import Program, open_program
+from dwarfgpu.states.program import open_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from dwarfgpu.audits.samples.annotation import Annotation, HotInstruction, HotLine
     from dwarfgpu.audits.samples.sample_files import SampleCounts
@@ -34,51 +33,25 @@ def annotate_(selection: Selection, arguments: Arguments) -> Document:
     if not path:
         raise arguments.wrong("needs a file of samples")
     programs = [open_program(word) for word in words] or [selection.opened]
-    annotation = _annotated(path, programs)
-    files = ", ".join(program.file.name.rpartition("/")[2] for program in programs)
-    if arguments.has("profile-format"):
-        return _profile(selection, annotation, arguments.get("profile-format"))
-    other, rows = None, None
-    if arguments.has("compare"):
-        others = [open_program(word) for word in arguments.get("compare-file") or ()] or programs
-        other = _annotated(arguments.get("compare"), others)
-        rows = compared_rows(annotation, other)
-    elif arguments.has("compare-file"):
-        raise arguments.wrong("takes -compare-file with -compare")
-    if arguments.has("html"):
-        names = [program.file.name for program in programs]
-        annotation.texts = annotation.texts.for_page(*names)
-        with laid_out(WIDTH):
-            lines = [*annotation_page(annotation, files, rows)]
-        return Document({"file": path, "html": "\n".join(lines)}, lines, is_file=True)
-
-    def text(_output: Output) -> Iterator[str]:
-        if other is not None and rows is not None:
-            yield from compared_text(annotation, other, rows)
-            return
-        yield from annotation_text(annotation, files)
-
-    data = annotation_json(annotation)
-    if other is not None:
-        data |= {"other": annotation_json(other), "compared": rows}
-    document = Document(data, text, rows="lines")
-    for each in (annotation, other):
-        if each is not None and not each.placed:
-            document.status = NO_ANSWER
-            document.hints.append(f"no sample of {each.samples.path} is of this code: name the file that was sampled")
-        if each is not None and each.samples.first_broken:
-            document.hints.append(f"{each.samples.path}: {each.samples.first_broken}")
-    return document
-
-
-def _annotated(path: str, programs: Sequence[Program]) -> Annotation:
     for program in programs:
         if not program.file.is_amdgpu:
             raise UsageError(f"{program.file.name} is not a code object of a GPU", hint="name one: FILE@gfx90a")
-    return annotate(read_samples(path), programs)
+    annotation = annotate(read_samples(path), programs)
+    if arguments.form == "html":  # a page is sent to others: it has no files from elsewhere
+        annotation.texts = annotation.texts.for_page(*(program.file.name for program in programs))
+    files = ", ".join(program.file.name.rpartition("/")[2] for program in programs)
+    if arguments.has("profile-format"):
+        return _profile(annotation, arguments.get("profile-format"))
+    document = Document(annotation_json(annotation), lambda _output: annotation_text(annotation, files), rows="lines")
+    if not annotation.placed:
+        document.status = NO_ANSWER
+        document.hints.append(f"no sample of {annotation.samples.path} is of this code: name the file that was sampled")
+    if annotation.samples.first_broken:
+        document.hints.append(f"{annotation.samples.path}: {annotation.samples.first_broken}")
+    return document
 
 
-def _profile(selection: Selection, annotation: Annotation, kind: str) -> Document:
+def _profile(annotation: Annotation, kind: str) -> Document:
     content = profiles.written(annotation.stacks(), kind)
 
     def write(output: Output) -> Iterator[str]:
@@ -93,7 +66,7 @@ def _profile(selection: Selection, annotation: Annotation, kind: str) -> Documen
     return Document({"profile_format": kind, "profile": text}, text.splitlines(), is_file=True)
 
 
-# --- Text, JSON and the page ------------------------------------------------------------------------------------------
+# --- Text and JSON ----------------------------------------------------------------------------------------------------
 
 
 MAX_LINES, MAX_LOOPS, MAX_HOT, MAX_VARIABLES = 24, 12, 4, 12
@@ -257,107 +230,3 @@ def _details_json(each: HotInstruction) -> dict[str, Any]:
     if found is None:
         return {"variables": variables}
     return {"variables": variables, "reads": [*found.read], "writes": [*found.written], "live": found.live}
-
-
-# --- Two builds -----------------------------------------------------------------------------------------------------
-
-
-def compared_rows(before: Annotation, after: Annotation) -> list[dict[str, Any]]:
-    """Return the lines of two builds, those whose share of the samples has changed most first."""
-    rows: dict[tuple[str | None, int, str | None], list[HotLine | None]] = {}
-    for place, annotation in enumerate((before, after)):
-        for row in annotation.lines():
-            name = row.file.rpartition("/")[2] if row.file else None
-            rows.setdefault((name, row.line, row.function), [None, None])[place] = row
-    found = []
-    for (file, line, function), pair in rows.items():
-        sides = [
-            {
-                "samples": 0 if row is None else row.counts.samples,
-                "share": 0.0 if row is None else round(row.counts.samples / annotation.placed, 6),
-                "stalled": 0 if row is None else row.counts.stalled,
-            }
-            for row, annotation in zip(pair, (before, after), strict=True)
-        ]
-        change = round(float(sides[1]["share"]) - float(sides[0]["share"]), 6)
-        found.append({"file": file, "line": line or None, "function": function, "before": sides[0], "after": sides[1],
-                      "change": change})  # fmt: skip
-    return sorted(found, key=lambda row: (-abs(row["change"]), row["file"] or "", row["line"] or 0))
-
-
-def compared_text(before: Annotation, after: Annotation, rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield what has changed between two builds, line by line of the source."""
-    for name, each in (("before", before), ("after", after)):
-        yield from folded(f"{name}: {each.samples.path}, {counted(each.placed, 'sample')}", room(), 2)
-    yield ""
-    cells = [("line", "before", "share", "after", "share", "change")]
-    for row in rows[:MAX_LINES]:
-        name = f"{row['file']}:{row['line']}" if row["file"] else row["function"] or "no line"
-        sides = (part for side in (row["before"], row["after"])
-                 for part in (f"{side['samples']:,}", f"{100 * side['share']:.1f}%"))  # fmt: skip
-        cells.append((name, *sides, f"{100 * row['change']:+.1f}%"))  # type: ignore[arg-type]
-    yield from table(cells, "lrrrrr", width=room(), is_headed=True)
-    yield from left_out(len(rows), MAX_LINES, "line")
-
-
-# --- The page -------------------------------------------------------------------------------------------------------
-
-ROOM = 900_000
-"""The bytes of each section of the page."""
-AROUND = 3
-"""How many lines of the source are shown around one with samples."""
-
-
-def annotation_page(annotation: Annotation, files: str, compared: list[dict[str, Any]] | None) -> Iterator[str]:
-    """Yield a page: the source with its samples, loops, and instructions with their variables and registers."""
-    lines, loops, _instructions = _records(annotation)
-    rows = annotation.lines()
-    sections = []
-    if compared is not None:
-        section = html.PageSection("compared", "Two builds", "line", ROOM, len(compared))
-        cells = (
-            (f"{row['file'] or row['function']}:{row['line'] or ''}", str(row["before"]["samples"]),
-             str(row["after"]["samples"]), f"{100 * row['change']:+.1f}%")
-            for row in compared[:200]
-        )  # fmt: skip
-        section.add(html.grid(("line", "before", "after", "change of the share"), cells, 1))
-        sections.append(section)
-    for name, title, noun, record, found in (
-        ("lines", "Lines", "line", lines, rows), ("loops", "Loops", "loop", loops, annotation.loops())
-    ):  # fmt: skip
-        section = html.PageSection(name, title, noun, ROOM, len(found))
-        if found:
-            section.add(html.grid(record.head, map(record.cells, found[:400]), 1))
-        section.left_out += max(0, len(found) - 400)
-        sections.append(section)
-    source = html.PageSection("source", "Source", "file", ROOM)
-    for blocks in _source_blocks(annotation, rows):
-        source.add(html.source_table(blocks, "samples"))
-    hot = html.PageSection("instructions", "Instructions", "instruction", ROOM, len(annotation.instructions))
-    for each in annotation.instructions:
-        head, *rest = _instruction_text(annotation, each)
-        hot.add(html.fold(head, [html.listing(line.strip() for line in rest)], is_name=True))
-    tiles = [html.Tile("Samples", f"{annotation.placed:,}", f"of {annotation.samples.count:,}, in {files}")]
-    tiles += [html.Tile("Left out", text) for text in _left_out(annotation)]
-    title = f"{annotation.samples.path.rpartition('/')[2]} annotated"
-    yield from html.page(title, tiles, [*sections, source, hot], "Samples beside their code, by dwarfgpu")
-
-
-def _source_blocks(annotation: Annotation, rows: list[HotLine]) -> Iterator[list[html.SourceBlock]]:
-    """Yield for each file its lines with samples, and some around them, with what was counted."""
-    text_of: dict[str, Callable[[int], str | None]] = {}
-    for each in annotation.instructions:
-        place, known = each.code.program.state.sources.at(each.address), each.line
-        if place is not None and known is not None:
-            text_of.setdefault(known[0], annotation.texts.read(place.file).line)
-    for file, line_of in text_of.items():
-        counts = {row.line: row.counts for row in rows if row.file == file}
-        shown = {line + more for line in counts for more in range(-AROUND, AROUND + 1) if line + more > 0}
-        blocks = []
-        for line in sorted(shown):
-            at, content = counts.get(line), line_of(line)
-            if at is None and content is None:
-                continue
-            share = "" if at is None else f"{at.samples:,}  {_share(at.samples, annotation.placed)}  {_reasons(at)}"
-            blocks.append(html.SourceBlock(file, line, content or "", (html.text(share.rstrip()),) if share else ()))
-        yield blocks

@@ -20,8 +20,7 @@ from dwarfgpu.program.types.reader import find_type
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.explaining import variable_json
 from dwarfgpu.questions.sources import LocationWords, declarations, places_of, symbol_lines, type_json
-from dwarfgpu.render.layout import error_json, plain, problem_json, shown
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.layout import plain, problem_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,42 +166,6 @@ def _address_of(place: Linespec) -> int | None:
         return place.address
     line = place.file.next_line(max(1, place.line))
     return None if line is None else next(iter(place.file.starts(line)), None)
-
-
-def info_vtbl(debugger: Debugger, arguments: Arguments) -> Document:
-    from dwarfgpu.program.values.virtual_tables import virtual_functions
-
-    text = arguments.needed()
-    frame = debugger.frame
-    value = frame.expression(text).object(debugger.lane)
-    functions = list(virtual_functions(value))
-
-    def name_of(address: int | None) -> str | None:
-        return None if address is None else frame.state.symbol_at(address)
-
-    def lines(_output: Output) -> Iterator[str]:
-        if not functions:
-            yield "This object does not have a virtual function table"
-        owner = None
-        for function in functions:
-            if function.owner != owner:
-                owner = function.owner
-                yield f"vtable for '{shown(owner)}':"
-            place = f"[{function.slot}]" if function.slot is not None else f"[{function.name}]"
-            name = name_of(function.address)
-            what = f"<error: {function.error}>" if function.error is not None else "no function"
-            if function.address is not None:
-                what = f"{function.address:#x}{f' {shown(name)}' if name else ''}"
-            yield f"{place}: {what}"
-
-    rows = (
-        {**VIRTUAL.json(function), "symbol": name_of(function.address), **error_json(function.error)}
-        for function in functions
-    )
-    return Document({"functions": rows}, lines, rows="functions")
-
-
-VIRTUAL = Record("class=owner name slot address")
 
 
 # --- What there is --------------------------------------------------------------------------------------------------

@@ -263,7 +263,7 @@ COMMANDS = (
             help="It stops at the call of the function."),
     question("history", "the values of an expression since the launch, or the lines that were typed",
             "value_history.history", group=RUN, operands="[EXPR | N]",
-            options=(option("-to FILE", "write them to FILE.csv, FILE.npz (numpy) or FILE.svg (a picture)"),
+            options=(option("-to FILE", "write them to FILE.csv or FILE.npz (numpy)"),
                      option("-wave N", "in this wave"), option("-lane N", "in this lane", read=int),
                      option("-all", "in all lanes of all waves")),
             help="Run the kernel once more, up to here, and show the values of an expression in the selected lane: a "
@@ -337,22 +337,10 @@ COMMANDS = (
                          operand("[REGEXP]", "searched in their names")),
              help="From and To are the addresses of each file's instructions; without a state, those for which it was "
                   "linked."),
-    question("info proc", "the process of a core file", "files.info_proc", group=FILES, operands="[mappings]",
-            help="The executable; with `mappings`, the files that the process had mapped, and where."),
-    question("info auxv", "the auxiliary vector of a core file", "files.info_auxv", group=FILES,
-            help="What Linux told the program at its start: types with values."),
-    question("info program", "where and why the wave or thread has stopped", "files.info_program", group=FILES,
-            help="Where the wave or thread is, and why it has stopped. `info inferiors` shows the machine."),
     question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
              "execution.info_machine", group=FILES,
             help="If llvmlite is installed, blocks of instructions that run often become machine code of the host. "
                  "`set jit` chooses when."),
-    question("info inferiors", "the machine and the file being debugged", "files.info_inferiors", group=FILES,
-            help="At most one: a state with its waves or threads, or a code file alone."),
-    question("info signals", "the signals that stop waves", "files.info_signals", group=FILES, aliases="handle",
-             operands="[SIGNAL]",
-            help="Each with the stop reasons for which it is shown, and the number of waves that it has stopped. A "
-                 "signal always stops its wave, is shown, and is not passed to the kernel."),
     question("info agents", "the GPUs (agents) of the machine", "files.info_agents", group=FILES,
              shell=shell(LOOK, "agents", FILE, STATE, SYSROOT, FORCE),
             help="Each with its architecture, how many lanes its waves have, and how many waves there are. State A "
@@ -380,11 +368,6 @@ COMMANDS = (
              shell=shell(LOOK, "queues", FILE, STATE, SYSROOT, FORCE),
             help="Read and Write are numbers of packets, Size is in bytes. They are known if the state contains the "
                  "memory of the queue."),
-    question("info packets", "the packets in the rings of the queues", "files.info_agents", group=FILES,
-             shell=shell(LOOK, "packets", FILE, STATE, SYSROOT, FORCE),
-            help="Each packet has the number of its queue and its own, from 0. State is taken if the packet "
-                 "processor has read it, else waits. Overwritten packets are not shown. Below the table is what the "
-                 "documents forbid."),
     question("info kernels", "the kernels of the file and what each needs", "files.info_kernels",
              group=FILES, operands="[NAME...]", options=(option("-fields", "show every field of the descriptors"),),
              shell=shell(LOOK, "kernels", FILE, operand("[NAME...]", "the name or symbol of a kernel"),
@@ -511,12 +494,11 @@ COMMANDS = (
                  "work-group of the selected wave."),
     question("map", "draw the wave: where each lane is, or the value of an expression in each", "waves.lane_map",
             group=FOCUS, operands="[EXPR]", gdb="map", formats=DATA_FORMAT,
-            options=(option("-row N", "lanes on a row: 4, 8, 16 or 32"),
-                                          option("-values", "print values instead of shades")),
+            options=(option("-values", "print values instead of shades"),),
             help="Without an expression, each place in the program has a letter, a capital if the lanes there are "
                  "active. With an expression, each value or range of values has a shade; those of inactive lanes are "
                  "in parentheses. -values shows the values.\n\n"
-                 "A row has 8 lanes if the work-groups are 8 work-items wide, otherwise 16; -row changes it."),
+                 "A row has 8 lanes if the work-groups are 8 work-items wide, otherwise 16."),
     question("backtrace", "the call frames", "stack.backtrace", group=FOCUS,
              aliases="bt where info_stack info_s", operands="[N|-N]",
              options=(option("-full", "also show the local variables of each frame"),
@@ -711,9 +693,6 @@ COMMANDS = (
     question("info scope", "the variables visible in a function or at a line", "symbols.info_scope",
             group=SOURCE, operands="FUNCTION|LINE|*ADDRESS", completes="place",
             help="The parameters and variables of the function and of the blocks around the place."),
-    question("info vtbl", "the virtual functions of an object", "symbols.info_vtbl", group=SOURCE, operands="EXPR",
-            help="For each virtual function of its class and its base classes: the place of its slot in the table, "
-                 "and the function there. EXPR is an object, a pointer or a reference."),
     question("info functions", "the functions of the program", "symbols.info_functions", group=SOURCE,
             aliases="fu", operands="[REGEXP]", options=(DEBUGGED,),
             help="REGEXP is searched in names with scopes. `-n` leaves out names that only symbols have."),
@@ -775,7 +754,6 @@ COMMANDS = (
                                                "the source at -O0 (default for a source with -O; none: with nothing); "
                                                "a host build is executed on this computer"),
                       *FINDINGS, FAIL_BELOW, EXPLAIN, option("-rules", "list the rules"),
-                      option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       CHECK, LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", MAYBE_FILE, *READ_AS,
                          operand("[KERNEL]", "name or symbol of a kernel (default: Triton's, in NAME.json, or all)"),
@@ -784,7 +762,6 @@ COMMANDS = (
                                    "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 'ones(128)' 'ones(128)' 2 9",
                                    "dwarfgpu judge k.cl -O2",
                                    "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --sarif -o judged.sarif",
-                                   "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --html -o judged.html",
                                    "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --baseline known.json")),
             help="The kernel runs without a GPU.\n\n"
                  "Frames: at every instruction, including prologues and epilogues, unwinding must find the real "
@@ -889,18 +866,13 @@ COMMANDS = (
                  "location."),
     question("maint annotate", "the samples of a profiler with the code: lines, loops, stalls, variables, registers",
              "sampling.annotate_", group=DEBUG, operands="SAMPLES [CODE...]", completes="path",
-             options=(option("-compare SAMPLES", "show what has changed in the samples of another build"),
-                      option("-compare-file FILE", "with -compare: the code of the other build; repeatable (FILE)",
-                             is_many=True),
-                      option("-html", "write an HTML page: the source with its samples, and all instructions"),
-                      option("-profile-format FORMAT", "write the samples as a profile; -o FILE names its file",
-                             choices=tuple(each for each in FORMATS if each != "chrome"))),
+             options=(option("-profile-format FORMAT", "write the samples as a profile; -o FILE names its file",
+                             choices=tuple(each for each in FORMATS if each != "chrome")),),
              shell=shell(LOOK, "annotate",
                          operand("SAMPLES", "PC samples of rocprofv3: *_pc_sampling_*.csv, or *_results.json"),
                          operand("CODE...", "the code that was sampled: files, or code objects in them (FILE@gfx90a)"),
                          examples=("dwarfgpu annotate 123_pc_sampling_stochastic.csv k.co",
-                                   "dwarfgpu annotate 123_results.json k.co library.so@gfx90a --html -o hot.html",
-                                   "dwarfgpu annotate old.json old.co --compare new.json --compare-file new.co",
+                                   "dwarfgpu annotate 123_results.json k.co library.so@gfx90a",
                                    "dwarfgpu annotate 123_results.json k.co --profile-format pprof -o k.pb.gz")),
             help="SAMPLES is a file of `rocprofv3` with PC samples: CSV or JSON, of the host trap or the stochastic "
                  "method. CODE is the sampled code; several files are distinguished by their instructions. The "
@@ -909,7 +881,6 @@ COMMANDS = (
                  "A CSV file has no addresses: the place of a sample is found by the text of its instruction and the "
                  "line in its comment. Samples of other code are counted. A register is live if a lane may read it "
                  "before it is written.\n\n"
-                 "-compare shows how the share of each line has changed in the samples of another build. "
                  "-profile-format writes the samples with their inlined calls for another viewer."),
     question("report", "one HTML page about a file and the waves of a state", "report.report", group=DEBUG,
              operands="[FUNCTION]", gdb="report",
@@ -922,7 +893,7 @@ COMMANDS = (
             help="One HTML file that needs no network: what the kernels start with, where the variables of functions "
                  "have locations, the instructions with their source, call frame information and the findings of "
                  "`verify`. With a state also the lanes, the stacks of the waves, and the values of variables as "
-                 "maps and histograms.\n\n"
+                 "maps.\n\n"
                  "With FUNCTION, only the functions of that name, with more of their instructions. A page is smaller "
                  "than 3 MB; it says what was left out, and which command shows it. -o writes it to a file, "
                  "completely or not at all."),

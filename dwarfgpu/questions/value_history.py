@@ -57,22 +57,18 @@ def new_history(running: Running, text: str, wave: int | None = None, lane: int 
 
 
 def check_path(path: str) -> None:
-    """Refuse a file whose name does not end in .csv, .npz or .svg, or that cannot be written."""
-    if not path.endswith((".csv", ".npz", ".svg")):
-        raise UsageError(f"{path[:60]} does not end in .csv, .npz or .svg", hint="name FILE.csv, FILE.npz or FILE.svg")
+    """Refuse a file whose name does not end in .csv or .npz, or that cannot be written."""
+    if not path.endswith((".csv", ".npz")):
+        raise UsageError(f"{path[:60]} does not end in .csv or .npz", hint="name FILE.csv or FILE.npz")
     check_output(path)
 
 
 def save_history(history: ValueHistory, path: str) -> None:
-    """Write a line for each value (``.csv``), arrays of numpy (``.npz``), or a picture (``.svg``)."""
+    """Write a line for each value (``.csv``), or arrays of numpy (``.npz``)."""
     from dwarfgpu.execution.control.value_history import csv_of, npz_of
 
-    if path.endswith(".svg"):
-        data = "".join(f"{line}\n" for line in history_svg(history.text, history.rows)).encode()
-    else:
-        data = csv_of(history.rows) if path.endswith(".csv") else npz_of(history.rows)
     with whole_output(path) as stream:
-        stream.write(data)
+        stream.write(csv_of(history.rows) if path.endswith(".csv") else npz_of(history.rows))
 
 
 def history(debugger: Debugger, arguments: Arguments) -> Document:
@@ -139,8 +135,6 @@ def _typed(debugger: Debugger, arguments: Arguments) -> Document:
 # --- History as text and JSON -----------------------------------------------------------------------------------------
 
 
-MOST_ROWS = 200
-"""The rows that a picture shows."""
 MOST_OF_TEXT = 20
 """The rows that text shows."""
 MOST_BESIDE_FILE = 10
@@ -257,17 +251,3 @@ def history_json(history: ValueHistory) -> dict[str, Any]:
     problem |= {"last_value_missing": missing} if missing else {}
     rows = [*map(PAST.json, _merged(history.rows))]
     return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
-
-
-def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
-    """Draw a row for each time and a cell for each lane."""
-    from dwarfgpu.render.pictures import HeatCell, heat_map_svg  # each `run` imports this module
-
-    drawn = []
-    for row in rows[:MOST_ROWS]:
-        values = row.values.tolist()
-        numbers = ((value, None if isinstance(value, str) else value) for value in values)
-        cells = (HeatCell("" if each is None else _number(each), number, each is None) for each, number in numbers)
-        line = "before" if row.position is None else f"line {row.position.line}"
-        drawn.append((f"{_waves(row.waves)} {line}", tuple(cells)))
-    return heat_map_svg(f"{text}, from the first instruction to the last", drawn)

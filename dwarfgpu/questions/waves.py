@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 MANY_THREADS = 20
 """So many threads of the host are listed beside waves."""
-PER_ROW = (4, 8, 16, 32)
-"""How many lanes a row of a map may have."""
 
 
 # --- What others ask ------------------------------------------------------------------------------------------------
@@ -301,7 +299,8 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 
     here = lanes_here(selection)
-    per_row = _per_row(here, arguments)
+    shape = None if here.where.dispatch is None else here.where.dispatch.work_group
+    per_row = 8 if shape is not None and shape[0] == 8 else 16
     if not arguments.text:
         every = [[lane] for lane in here.lanes]
         return _lane_listing(here, every, lambda _groups: places_map(here, selection.lane, per_row))
@@ -311,13 +310,3 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     look = evolve(writer.look, is_pretty=False)
     drawn = values_grid if arguments.has("values") else values_map
     return expression_document(selection, writer, found, lambda _output: drawn(here, found, look, per_row))
-
-
-def _per_row(here: Lanes, arguments: Arguments) -> int:
-    asked = arguments.get("row")
-    if asked is None:
-        shape = None if here.where.dispatch is None else here.where.dispatch.work_group
-        return 8 if shape is not None and shape[0] == 8 else 16
-    if asked not in map(str, PER_ROW):
-        raise arguments.wrong(f"has rows of {', '.join(map(str, PER_ROW))} lanes, not {asked[:20]!r}")
-    return int(asked)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
+from dwarfgpu.machines.protocol import WaveStop, signal_of, stop_json
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
@@ -78,11 +78,6 @@ SIGNAL_MEANINGS = {
     "SIGBUS": "Bus error", "SIGABRT": "Aborted", "SIGTRAP": "Trace/breakpoint trap",
 }  # fmt: skip
 """The signals in GDB's words."""
-
-
-def signals() -> list[tuple[str, str, list[str]]]:
-    """Return the signals that stop waves, each with its meaning and its stop reasons."""
-    return [(name, SIGNAL_MEANINGS[name], sorted(reasons)) for reasons, name in SIGNALS]
 
 
 def signal_text(reasons: tuple[str, ...]) -> str | None:

@@ -1,4 +1,4 @@
-"""Pictures (SVG): strips of addresses in the colours of what is at them, maps of values in lanes, and histograms.
+"""Pictures (SVG): strips of addresses in the colours of what is at them, and maps of values in lanes.
 
 A picture needs no library and no network, follows the colours of the reader's system, light or dark, and says in words
 what it shows: a title for each part, and a legend.
@@ -7,7 +7,6 @@ what it shows: a title for each part, and a legend.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.render.layout import range_text, runs, shortened, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.program.frames.answers import LaneAnswer, Values
     from dwarfgpu.render.values import Look
@@ -51,9 +50,6 @@ COLOURS = {
     "several": ("#5b54b8", "#ac9af0"),
     "open": ("#5f6b76", "#a5b1bc"),
     "unwinding": ("#3a7d34", "#7fc97a"),
-    "right": ("#2b6f4f", "#4fb58a"),
-    "wrong": ("#c4232d", "#ff6b62"),
-    "missing": ("#5c4033", "#c2a27c"),
     NOTHING: ("#cdd3da", "#434b55"),
     OUTSIDE: ("#ffffff", "#0d1117"),
 }
@@ -64,7 +60,6 @@ KIND_WORDS = {
     "several": "several at a time",
     "open": "depends on data",
     "unwinding": "can be unwound",
-    "missing": "no value, and needed",
 }
 """What a legend says of a kind where its name is not enough."""
 TRACK = "#8c959f", "#6e7681"
@@ -127,7 +122,7 @@ def strip_svg(title: str, groups: Sequence[StripGroup]) -> Iterator[str]:
     yield "</svg>"
 
 
-def _opening(kind: str, title: str, width: int, height: int, sheet: str, *, has_head: bool = False) -> Iterator[str]:
+def _opening(kind: str, title: str, width: int, height: int, sheet: str) -> Iterator[str]:
     """Begin a picture: with its own style sheet and a head, or for a page that has the sheet."""
     size = f' style="max-width:{width}px;width:100%;height:auto"' if sheet else f' width="{width}" height="{height}"'
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" viewBox="0 0 {width} {height}"{size}>')
@@ -135,7 +130,7 @@ def _opening(kind: str, title: str, width: int, height: int, sheet: str, *, has_
     if sheet:
         yield f"<style>\n{sheet}\n</style>"
     yield f'<rect class="paper" width="{width}" height="{height}" rx="8"/>'
-    if sheet or has_head:
+    if sheet:
         yield f'<text class="head" x="{MARGIN}" y="{MARGIN + 14}">{caption(title, width // CHARACTER - 4)}</text>'
 
 
@@ -260,13 +255,10 @@ def caption(text: str, longest: int = sys.maxsize) -> str:
 
 SHADES = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725")
 """From the lowest value to the highest: their lightness grows evenly, on light and on dark paper."""
-MOST_BARS = 16
 NARROWEST_PICTURE = 480
 LONGEST_VALUE, LONGEST_REASON = 60, 100
 MAP_CELL = 10
 MAP_LABELS = 110
-BARS_HEIGHT = 90
-BAR_STEP = 36
 
 
 @frozen
@@ -349,63 +341,10 @@ def heat_map_svg(
     yield "</svg>"
 
 
-def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True) -> Iterator[str]:
-    """Draw how often numbers occur: a bar for each where they are few, else for equal parts of their range."""
-    bars = histogram([number for number in numbers if _finite(number) is not None])
-    width = 2 * MARGIN + MOST_BARS * BAR_STEP
-    top = MARGIN + HEAD
-    yield from _opening("heat", title, width, top + BARS_HEIGHT + HEAD, heat_style() if is_alone else "", has_head=True)
-    most = max((count for _words, count in bars), default=1)
-    step = min(2 * BAR_STEP, (width - 2 * MARGIN) / max(1, len(bars)))
-    for index, (words, count) in enumerate(bars):
-        x, size = MARGIN + index * step, (BARS_HEIGHT - 14) * count / most
-        y = top + BARS_HEIGHT - size
-        yield (
-            f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{step - 3:.1f}" height="{size:.1f}">'
-            f"<title>{caption(f'{words}: {count}')}</title></rect>"
-        )
-        yield f'<text class="quiet" x="{x + (step - 3) / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle">{count}</text>'
-    shown_bars = {0: "start", len(bars) // 2: "middle", len(bars) - 1: "end"} if len(bars) > 2 else {0: "start"}
-    for index, anchor in shown_bars.items() if bars else ():
-        x = MARGIN + index * step + {"start": 0, "middle": (step - 3) / 2, "end": step - 3}[anchor]
-        words = caption(bars[index][0], 24)
-        yield f'<text class="quiet" x="{x:.1f}" y="{top + BARS_HEIGHT + 16}" text-anchor="{anchor}">{words}</text>'
-    yield "</svg>"
-
-
-def histogram(numbers: Sequence[float]) -> list[tuple[str, int]]:
-    """Return the bars of numbers: what each means, and how many numbers it has."""
-    counts = Counter(numbers)
-    if len(counts) <= MOST_BARS:
-        return [(f"{number:.6g}", counts[number]) for number in sorted(counts)]
-    low, high = min(counts), max(counts)
-    if all(isinstance(number, int) for number in counts):
-        return _whole_bars(counts, int(low), int(high))
-    bars = [0] * MOST_BARS
-    for number, count in counts.items():
-        bars[_part(number, low, high, MOST_BARS)] += count
-    edges = [low + (high / MOST_BARS - low / MOST_BARS) * index for index in range(MOST_BARS + 1)]
-    return [(f"{edges[index]:.4g} to {edges[index + 1]:.4g}", count) for index, count in enumerate(bars)]
-
-
-def _whole_bars(counts: Mapping[float, int], low: int, high: int) -> list[tuple[str, int]]:
-    """Return the bars of whole numbers: each means as many of them."""
-    size = -(-(high - low + 1) // MOST_BARS)
-    bars = [0] * -(-(high - low + 1) // size)
-    for number, count in counts.items():
-        bars[(int(number) - low) // size] += count
-    firsts = (low + index * size for index in range(len(bars)))
-    return [
-        (str(first) if size == 1 else f"{first} to {first + size - 1}", count)
-        for first, count in zip(firsts, bars, strict=True)
-    ]
-
-
 def heat_style() -> str:
-    """Return the style sheet of maps of values and of histograms."""
+    """Return the style sheet of maps of values."""
     return style_sheet("heat", 11, (
         (".head", "font-weight: bold;", ""),
-        (".bar", "fill: #0072b2;", "fill: #56b4e9;"),
         (".idle", "fill: #8c959f;", ""),
         (".empty", "fill: none; stroke: #8c959f; stroke-width: 0.7;", ""),
         *((f".s{number}", f"fill: {colour};", "") for number, colour in enumerate(SHADES)),
@@ -422,14 +361,9 @@ LARGEST = 1e300
 
 
 def _shade(number: float | None, low: float, high: float) -> str:
-    if _finite(number) is None:
+    """Return the shade of a number: that of the equal part of the range that it is in."""
+    if number is None or _finite(number) is None:
         return "empty"
-    assert number is not None  # noqa: S101 (it is finite)
-    return f"s{_part(number, low, high, len(SHADES))}"
-
-
-def _part(number: float, low: float, high: float, count: int) -> int:
-    """Return in which of some equal parts of a range a number is."""
-    if high <= low:
-        return count // 2
-    return min(count - 1, int((number / 2 - low / 2) / (high / 2 - low / 2) * count))
+    count = len(SHADES)
+    part = int((number / 2 - low / 2) / (high / 2 - low / 2) * count) if high > low else count // 2
+    return f"s{min(count - 1, part)}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field
 
 from dwarfgpu import budget
-from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr.floats import DOUBLE, SINGLE, X87, FloatFormat, as_float
 from dwarfgpu.immutable import frozen
@@ -794,13 +793,10 @@ def _method(writer: ValueWriter, value: Object, type: model.MemberPointer) -> st
 
 def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
     """Return the name of the virtual function in a slot of the table, in the class or a base."""
-    from dwarfgpu.program.values.virtual_tables import slot_of
-
     if depth > MAX_DEPTH or not budget.take():
         return None
     for method in owner.body.methods:
-        location = method.die.number(DW_AT_vtable_elem_location) if method.is_virtual and method.die else None
-        if location is not None and slot_of(location) == slot:
+        if method.is_virtual and method.slot == slot:
             return _signature(owner, method)
     for base in owner.body.bases:
         inner = stripped(base.type)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import MAY_SLEEP, WaveBackend, WaveStop
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
@@ -64,14 +64,6 @@ class Stopped:
         self.beside: tuple[str, OpenOptions] | None = None
         """What names the threads of the host beside these waves, or the waves beside these threads."""
         self._waves: dict[int, Wave] = {}
-
-    @property
-    def process(self) -> CoreFile:
-        """The core file of a host program, which it must be from."""
-        if self.core is None:
-            message = "the state is not the core file of a host program"
-            raise UsageError(message, kind="no_process", hint="`core-file FILE` attaches one")
-        return self.core
 
     @property
     def crashed(self) -> int | None:

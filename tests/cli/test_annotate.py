@@ -1,4 +1,4 @@
-"""``dwarfgpu annotate``: its text, its JSON, its page, its profiles, and what it refuses."""
+"""``dwarfgpu annotate``: its text, its JSON, its profiles, and what it refuses."""
 
 import gzip
 import json
@@ -6,12 +6,10 @@ import json
 import pytest
 
 from tests.builders.folders import ROOT
-from tests.builders.pages import Page, check_loads_nothing
 from tests.builders.parameters import for_each
 
 SAMPLES = "src/samples/divergent.O2.results.json"
 CODE = "amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
-OLD = ("src/samples/divergent.O0.pc_sampling_host_trap.csv", "amdgpu/hip-kernels.gfx1100.w32.O0.v5.co")
 
 
 @pytest.fixture(autouse=True)
@@ -36,27 +34,6 @@ def test_text_and_json_have_the_same_rows(run):
     assert {"name": "result", "location": "v1"} in first["variables"]
     rows = [json.loads(line) for line in run("annotate", SAMPLES, CODE, "--jsonl")[1].splitlines()]
     assert [row["line"] for row in rows] == [row["line"] for row in answer["lines"]]
-
-
-def test_two_builds(run):
-    words = ("annotate", *OLD, "--compare", SAMPLES, "--compare-file", CODE)
-    answer = json.loads(run(*words, "--json")[1])
-    by_line = {row["line"]: (row["before"]["samples"], row["after"]["samples"]) for row in answer["compared"]}
-    assert by_line == {73: (0, 11), 82: (4, 0), 88: (0, 3), 97: (6, 5), 109: (9, 4), 110: (6, 12), 113: (1, 1)}
-    changes = [abs(row["change"]) for row in answer["compared"]]
-    assert changes == sorted(changes, reverse=True)
-    assert "kernels.hip:73        0   0.0%     11  30.6%  +30.6%" in run(*words)[1]
-    assert run("annotate", *OLD, "--compare-file", CODE)[0] == 2
-
-
-def test_the_page_has_the_source_and_loads_nothing(run, tmp_path):
-    out = tmp_path / "hot.html"
-    assert run("annotate", *OLD, "--compare", SAMPLES, "--compare-file", CODE, "--html", "-o", out)[0] == 0
-    page = Page(out.read_text("utf-8"))
-    assert set(page.texts) >= {"compared", "lines", "loops", "source", "instructions"}
-    assert "int term = square(value + i);" in page.texts["source"]
-    assert "flat_store_b32" in page.texts["instructions"]
-    check_loads_nothing(page)
 
 
 @for_each("kind, begin", ("pprof", b"\x1f\x8b"), ("speedscope", b'{"$schema"'))

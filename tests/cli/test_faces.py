@@ -32,7 +32,7 @@ EQUAL = (
     (f"files {FILE} --state {STATE}", "info sharedlibrary FORM"),
     (f"agents {FILE} --state {STATE}", "info agents FORM"),
     (f"dispatches {FILE} --state {STATE}", "info dispatches FORM"),
-    (f"queues {FILE} --state {STATE}", "info queues FORM"),   (f"packets {FILE} --state {STATE}", "info packets FORM"),
+    (f"queues {FILE} --state {STATE}", "info queues FORM"),
     (f"work-groups {FILE} --state {STATE}", "info work-groups FORM"),
     (f"kernels {FILE} --fields", "info kernels FORM -fields"),
     (f"info {FILE} --units", "info file FORM -units"),        (f"ls {FILE}", "info images FORM"),

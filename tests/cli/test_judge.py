@@ -154,10 +154,6 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     (result,) = json.loads(out)["runs"]
     assert status == 0
     assert result["results"] == []
-    status, out, _err = run(*words, "--html")
-    assert status == 0
-    assert '<span class="limit">1 limit</span>' in out
-    assert 'class="wrong"' not in out
 
 
 def test_statements_are_findings_like_the_others(tmp_path):
@@ -421,7 +417,6 @@ def test_an_interrupt_of_one_kernel_ends_with_its_status(monkeypatch):
         assert "values are compared only with --against" in out  # the other build does not run
         assert "dwarfgpu: error: ^C ended this early\n" in err
         assert json.loads(run(*OPTIMIZED, "--json")[1])["interrupted"]
-        assert run(*OPTIMIZED, "--html") == (130, "", "dwarfgpu: interrupted\n")
     monkeypatch.setattr(judging, "_attempt", raised)
     assert run("judge", OPTIMIZED[1]) == (130, "", "dwarfgpu: interrupted\n")
 
@@ -453,9 +448,6 @@ def test_a_source_says_how_it_was_compiled_and_its_images_are_made(require_tool,
     assert f"invert: --grid 128,1,1 --work-group 64,1,1, {images}" in text
     assert "not judged to its end" not in text
     assert "own.cl was compiled with -O0" in " ".join(err.split())
-    status, out, _err = run("judge", str(path), "--html")  # the file has only one kernel
-    assert status == 0
-    assert "<title>invert judged" in out
 
 
 def test_a_kernel_alone_has_arguments_that_are_made_too():

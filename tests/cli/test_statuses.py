@@ -240,7 +240,6 @@ ROWS = """
     2 fleet bt x --scheduler cluster | is not a scheduler
     2 fleet bt '/nowhere/*.json' | no file matches the pattern
     2 judge $LANES X 'zeros(64)' 40 | needs -grid for arguments that are given
-    2 judge $PLAIN --html | writes a page about one kernel
     2 judge fixtures/host/values.gcc.O0.v5.x86_64 | has no kernels
     2 judge $LANES Y $SIZES | Y
     2 judge $LANES X $SIZES 'zeros(64)' | no value for limit of X

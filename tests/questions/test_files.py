@@ -1,7 +1,6 @@
 """`file`, `core-file`, `target`, `save snapshot`, and what a machine is made of."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,36 +151,6 @@ def test_loaded_files(threads):  # noqa: F811
     assert "Yes (*)" in plain[1]
     assert plain[-1] == "(*): the file has no debugging information."
     assert "0x0000000000401" in threads("info sharedlibrary")
-
-
-def test_packets_of_a_ring(tmp_path):
-    """The ring has 4 places: packet 5 is in place 1; what is not written yet and what is free again is left out."""
-
-    def change(document: Any) -> None:
-        memory = document["memory"]
-        queue = next(each for each in memory if each["address"] == document["dispatches"][0]["queue"])
-        data = bytearray.fromhex(queue["bytes"])
-        data[24:28], data[56:64], data[128:136] = (number.to_bytes(size, "little")
-                                                   for number, size in ((4, 4), (6, 8), (5, 8)))  # fmt: skip
-        queue["bytes"] = data.hex()
-        ring = next(each for each in memory if each["address"] == document["dispatches"][0]["packet"])
-        places = bytearray.fromhex(ring["bytes"])
-        places[64:128] = b"\x03\x01" + bytes(62)
-        places[128:130], places[192:194] = b"\x01\0", b"\x09\0"
-        ring["bytes"] = places.hex()
-
-    path = tmp_path / "ring.json"
-    document = json.loads(Path(STATE_OF_TINY).read_text())
-    change(document)
-    document["code_objects"][0]["path"] = str(Path(TINY).resolve())
-    path.write_text(json.dumps(document))
-    lines = Run(TINY, path)("info packets").splitlines()
-    assert [line.split()[:5] for line in lines[1:] if "1:1:" in line and "must" not in line] == [
-        ["1:1:3", "0x7f00000110c0", "taken", "9"],
-        ["*", "1:1:4", "0x7f0000011000", "taken", "kernel"],
-        ["1:1:5", "0x7f0000011040", "waits", "barrier", "and"],
-    ]
-    assert lines[-1] == "1:1:3: type must not be 9"
 
 
 def test_devices_of_which_little_is_known(tmp_path):

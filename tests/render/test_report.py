@@ -88,7 +88,6 @@ def parts() -> dict[str, str]:
         "grid": html.grid([HOSTILE], [[HOSTILE]], numbers_from=0),
         "source": html.source_table([html.SourceBlock(HOSTILE, 1, HOSTILE, (html.text(HOSTILE),))], HOSTILE),
         "heat": "".join(pictures.heat_map_svg(HOSTILE, [(HOSTILE, (pictures.HeatCell(HOSTILE, 1.0),))])),
-        "histogram": "".join(pictures.histogram_svg(HOSTILE, [1, 2, 3])),
     }
 
 
@@ -119,28 +118,12 @@ def test_a_section_stops_where_its_room_ends():
     assert "too large: 1 function. <code>dwarfgpu coverage</code> lists them." in content
 
 
-@for_each("numbers, bars",
-    ([], []),
-    ([3, 3, 5], [("3", 2), ("5", 1)]),
-    (list(range(32)), [(f"{first} to {first + 1}", 2) for first in range(0, 32, 2)]),
-    ([0.5, 0.25], [("0.25", 1), ("0.5", 1)]))  # fmt: skip
-def test_histograms_count_every_number_once(numbers, bars):
-    assert pictures.histogram(numbers) == bars
-
-
-def test_histograms_of_many_floats_have_equal_parts():
-    bars = pictures.histogram([number / 7 for number in range(100)])
-    assert len(bars) == pictures.MOST_BARS
-    assert sum(count for _words, count in bars) == 100
-
-
 @for_each(
     "numbers", [1e308, -1e308], [float("inf"), 1.0], [0, 2**64 - 1, 2**63], [5], list(range(-(2**63), 2**63, 2**57))
 )
 def test_numbers_at_the_ends_of_their_range(numbers):
-    lines = list(pictures.histogram_svg("x", numbers))
     cells = tuple(pictures.HeatCell(str(number), number) for number in numbers)
-    lines += pictures.heat_map_svg("x", [("wave", cells)])
+    lines = list(pictures.heat_map_svg("x", [("wave", cells)]))
     assert "nan" not in "".join(lines)
     assert "inf" not in re.sub(r"<title>.*?</title>", "", "".join(lines))
 

@@ -91,8 +91,6 @@ class ComparedValue:
 
 
 _RIGHT = ComparedValue(RIGHT)
-StopNumber = tuple[int, int]
-"""A stop of a work-item: the address, and how often the work-item had come there before."""
 
 
 @frozen
@@ -641,20 +639,6 @@ class StatementComparison:
                     self.sightings.add(subject, first.pc, Sighting(message, first.wave, lane))
 
     # --- Statements -----------------------------------------------------------------------------------------------
-
-    def of_item(self, item: WorkItem) -> dict[StopNumber, dict[DeclarationKey, ComparedValue]]:
-        """Return what comparing the variables of one work-item gives at each of its stops that is aligned."""
-        numbers: dict[int, StopNumber] = {}
-        counts: dict[int, int] = {}
-        for stop in self.history.by_item.get(item, ()):
-            number = counts.get(stop.pc, 0)
-            numbers[id(stop)] = stop.pc, number
-            counts[stop.pc] = number + 1
-        results: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
-        for stop, items, reference, truths, is_first in self._each([item]):
-            found = self._compared(items, stop, reference, truths, is_first=is_first)
-            results.setdefault(numbers[id(stop)], {}).update((key, compared) for _item, key, compared in found)
-        return results
 
     def _each(
         self, items: Iterable[WorkItem]

@@ -240,12 +240,6 @@ class Sightings:
             if is_wrong and subject.idiom is None and subject.doubt is None:
                 yield from ((subject.name, pc) for pc in places)
 
-    def of_rules(self, *names: str) -> Iterator[Sighting]:
-        """Yield what was seen of some rules."""
-        for (_function, subject), places in self._subjects.items():
-            if subject.rule.name in names:
-                yield from places.values()
-
     def findings(self) -> Iterator[FileFinding]:
         """Yield the findings in the order of addresses."""
         found = (self._findings(function, subject, places) for (function, subject), places in self._subjects.items())

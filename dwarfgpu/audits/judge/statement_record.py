@@ -132,14 +132,6 @@ class StatementHistory:
         for item in items:
             self.self_calls.setdefault(item, set()).add(context)
 
-    def item_of(self, wave: str, lane: int) -> WorkItem | None:
-        """Return the work-item of a lane of a wave; None if it has come to no stop."""
-        for stop in self.stops:
-            if stop.wave == wave and lane in stop.lanes:
-                position = stop.lanes.index(lane)
-                return next(item for item, place in stop.positions.items() if place == position)
-        return None
-
 
 def live_rows(table: LineTable) -> Iterator[LineRow]:
     """Yield the rows of a line table whose code a linker has kept."""

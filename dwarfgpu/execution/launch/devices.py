@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -13,7 +12,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.machine import Dispatch, queue_of
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.frames.wave_positions import waves_of
-from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
 
 if TYPE_CHECKING:
     from dwarfgpu.states.stopped import Stopped
@@ -61,29 +59,6 @@ class QueuedDispatch:
     """``B|Aa|Rs``: a barrier, and the scopes of the acquire and the release fence; None if they are not known."""
 
 
-@frozen
-class QueuedPacket:
-    """A packet in the ring of a queue."""
-
-    queue: str
-    index: int
-    address: int
-    state: str
-    """``taken`` if the packet processor has read it, else ``waits``."""
-    kind: str
-    grid: tuple[int, int, int] | None
-    work_group: tuple[int, int, int] | None
-    kernel: str | None
-    waves: tuple[int, ...]
-    """The waves that the machine has of a kernel dispatch."""
-    problems: tuple[str, ...]
-    """What the texts forbid of it."""
-
-
-MOST_PACKETS = 4096
-"""The last packets of a queue that are read."""
-
-
 def agents(stopped: Stopped) -> list[Agent]:
     """Return the agents that waves are on."""
     machine = waves_of(stopped)
@@ -118,52 +93,6 @@ def queues(stopped: Stopped) -> list[Queue]:
         members.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
     found = (_queue(stopped, *key, tuple(waves)) for key, waves in members.items())
     return [evolve(queue, index=index) for index, queue in enumerate(found, 1)]
-
-
-def packets(stopped: Stopped) -> Iterator[QueuedPacket]:
-    """Yield the packets that are still in the ring of each queue, in their order; free places are left out."""
-    members = {row.dispatch.packet: row.waves for row in dispatches(stopped)}
-    for queue in queues(stopped):
-        if queue.address is None or queue.read is None or queue.write is None or not queue.size:
-            continue
-        count = queue.size // PACKET_SIZE
-        for index in range(max(0, queue.write - min(count, MOST_PACKETS)), queue.write):
-            address = queue.address + index % count * PACKET_SIZE
-            try:
-                found = read_object(stopped.machine, stopped.machine.target, "packet", address)
-            except DwarfGpuError:
-                continue
-            parts = {part.name: part for part in found.parts}
-            kind = next(bits for bits in parts["header"].bits if bits.name == "type")
-            if kind.value == INVALID and index < queue.read:
-                continue
-            is_dispatch = "kernel_object" in parts
-            yield QueuedPacket(
-                f"{queue.agent}:{queue.number}",
-                index,
-                address,
-                "taken" if index < queue.read else "waits",
-                kind.meaning or str(kind.value),
-                _sizes(parts, "grid") if is_dispatch else None,
-                _sizes(parts, "workgroup") if is_dispatch else None,
-                _kernel_at(stopped, parts["kernel_object"].value) if is_dispatch else None,
-                members.get(address, ()),
-                found.violations,
-            )
-
-
-def _sizes(parts: dict[str, Any], name: str) -> tuple[int, int, int]:
-    x, y, z = (parts[f"{name}_size_{axis}"].value for axis in "xyz")
-    return x, y, z
-
-
-def _kernel_at(stopped: Stopped, kernel_object: int) -> str | None:
-    """Return the name of the kernel whose descriptor or amd_kernel_code_t is at an address."""
-    for code in stopped.loaded.codes:
-        symbol = code.file.symbol_image.symbol_at(code.in_file(kernel_object))
-        if symbol is not None:
-            return symbol.demangled.removesuffix(".kd")
-    return None
 
 
 def _queue(stopped: Stopped, agent: str, number: str, address: int | None, waves: tuple[int, ...]) -> Queue:

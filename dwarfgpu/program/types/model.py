@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from attrs import evolve
 
+from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.targets.resolve import EM_AMDGPU
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+DW_OP_CONSTU = 0x10
 
 
 class Lazy(Generic[T]):
@@ -372,6 +375,15 @@ class Method:
     object_qualifiers: tuple[str, ...] = ()
     linkage_name: str | None = None
     die: Die | None = None
+
+    @property
+    def slot(self) -> int | None:
+        """Its number in the table, which compilers write as a lone constant in place of the location of the slot."""
+        location = None if self.die is None else self.die.number(DW_AT_vtable_elem_location)
+        if location is None or location.value_class == "constant":
+            return None if location is None else location.unsigned()
+        data = location.block().data if location.value_class in ("exprloc", "block") else b""
+        return Cursor(data, 1).uleb() if len(data) >= 2 and data[0] == DW_OP_CONSTU else None
 
 
 @frozen

@@ -579,9 +579,6 @@ def test_a_page_has_both_sides_with_their_lines(built, capsys, tmp_path):
     assert "in[GID] = ID; //" in text
     assert "out[GID] = in[GID ^ 127]; ///" in text
     assert "lane 0, work-item [0,0,0]; in all: lanes 0-31, work-items [0,0,0] to [31,0,0]" in text
-    words = ["judge", built("gfx1100", "O2"), *IN_GROUP, "--check=race", "--html", "-o", str(page)]
-    assert main(words) == 1
-    assert "out[GID] = in[GID ^ 127]; ///" in page.read_text()
 
 
 def test_judge_lists_what_checks_find(built, capsys):

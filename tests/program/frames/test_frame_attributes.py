@@ -33,13 +33,6 @@ __attribute__((noipa)) int use(int *p) { *p += 1; return *p; }
 __attribute__((noipa)) int leaf(int n, int m) { __builtin_trap(); return use(&n) + m; }
 int main(int argc, char **argv) { return leaf(argc + 4, 7) + argc; }
 """
-TABLES = """
-struct A { virtual int f() { return x; } virtual ~A() {} int x = 1; };
-struct B { virtual void g(); int y = 2; };
-void B::g() {}
-struct C : A, B { int f() override { __builtin_trap(); } virtual int h() { return 3; } void g() override {} };
-int main() { C c; A *a = &c; B &b = c; b.g(); return a->f(); }
-"""
 
 
 @pytest.fixture(scope="module")
@@ -118,35 +111,6 @@ def test_what_a_call_says_of_its_parameters(stopped, number, key, words):
     assert "at the call m: " in text
     if number != 0x7E:
         assert words.partition("m: ")[2] in text
-
-
-@pytest.mark.slow
-def test_virtual_tables_are_those_of_gdb(stopped):
-    """A.5.7.8 (1): the slot of each virtual function, where gcc writes it as a constant."""
-    program, core, out = stopped("tables.cc", TABLES, gdb_commands=("up", "info vtbl c"))
-    run = Run(program, core)
-    run("up")
-    wanted = set(re.findall(r"^(\[\d+\]: 0x[0-9a-f]+)", out, re.MULTILINE))
-    rows = set(re.findall(r"^(\[\d+\]: 0x[0-9a-f]+)", run("info vtbl c"), re.MULTILINE))
-    assert len(rows) == 4
-    assert rows <= wanted
-    assert run("info vtbl b") == run("info vtbl &b")
-    assert "does not have a virtual function table" in str(run.fails("info vtbl a->x"))
-
-
-@pytest.mark.slow
-def test_the_slot_of_a_virtual_function_may_be_an_expression(stopped):
-    """The location of the object is on the initial stack, and the result is the location of the slot (A.5.7.8 (1))."""
-    # of C::h, with as many bytes as before: the start of the table that the first member points to
-    change = (
-        r"(DW_AT_vtable_elem_location\n\s+\.byte\s+)0x10(\s+# DW_OP_constu\n)\s+\.uleb128 0x3\b",
-        r"\g<1>0x6\g<2>\t.byte 0x96",
-    )
-    program, core, _ = stopped("tables.cc", TABLES, changes=[change])
-    run = Run(program, core)
-    run("up")
-    (row,) = [row for row in json.loads(run("info vtbl -json c"))["functions"] if row["name"] == "h"]
-    assert (row["slot"], row["symbol"]) == (None, "C::f()")
 
 
 def test_a_list_of_lane_pcs_without_an_entry_here_is_undefined(monkeypatch):
