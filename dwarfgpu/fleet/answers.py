@@ -310,7 +310,12 @@ def flat(documents: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the rows of the documents of ``--jsonl``: one for each answer and run of lanes with the same value."""
     for key, group in groupby(documents, _key_of_lane):
         if key is not None:
-            yield from _of_single_lanes([*group])
+            first, *others = group
+            row = {**_place(first), "variable": first["expression"], "type": _text(first.get("type"))}
+            names = "state", "value", "reason"
+            yield from _runs(
+                row, ((each["lane"], {name: each.get(name) for name in names}) for each in (first, *others))
+            )
             continue
         for document in group:
             if isinstance(document.get("variables"), list):
@@ -334,14 +339,6 @@ def _key_of_lane(document: Mapping[str, Any]) -> tuple[Any, ...] | None:
     if "expression" not in document or "lane" not in document:
         return None
     return tuple(document.get(name) for name in ("wave", "frame", "expression", "type"))
-
-
-def _of_single_lanes(documents: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield the rows of the documents of single lanes of the same."""
-    first = documents[0]
-    row = {**_place(first), "variable": first["expression"], "type": _text(first.get("type"))}
-    names = "state", "value", "reason"
-    return _runs(row, ((each["lane"], {name: each.get(name) for name in names}) for each in documents))
 
 
 def _runs(row: Row, lanes: Iterable[tuple[Any, Mapping[str, Any]]]) -> Iterator[Row]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import os
 import signal
 import sys
 import threading
@@ -188,11 +187,6 @@ def needs_extra() -> None:
         raise UsageError(f"fleet needs {names}, not installed here", kind="not_installed", hint=INSTALL)
 
 
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def local_workers(scheduler: str) -> int | None:
     """Return how many workers of this machine are asked for: ``local`` or ``local:N``; None for an address."""
     kind, _, number = scheduler.partition(":")
@@ -203,7 +197,9 @@ def local_workers(scheduler: str) -> int | None:
         return None
     if number and (not number.isdigit() or not int(number)):
         raise UsageError(f"{scheduler!r}: the number of workers is 1 or more")
-    return int(number) if number else processors()
+    from dask.system import CPU_COUNT
+
+    return int(number) if number else CPU_COUNT
 
 
 def begin_workers() -> None:

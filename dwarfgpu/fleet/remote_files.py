@@ -60,7 +60,9 @@ def expanded(url: str) -> Iterator[tuple[str, int]]:
         if any(letter in url.rpartition("/")[2] for letter in "*["):
             known = system.glob(path, detail=True)
         elif url.rstrip("/").endswith(FOLDER) or not url.endswith("/"):
-            known = {path: _info(system, path)}
+            known = {path: {}}
+            with suppress(Exception):  # that it is not there is what its answer says
+                known = {path: dict(system.info(path))}
         else:
             known = dict(system.find(path, detail=True))
     if not known:
@@ -69,13 +71,6 @@ def expanded(url: str) -> Iterator[tuple[str, int]]:
     for name in sorted({name for name in known if name.rpartition("/")[0] not in folders} | folders):
         about = known.get(name) or {}
         yield (url if name == path else system.unstrip_protocol(name)), int(about.get("size") or 0)
-
-
-def _info(system: Any, path: str) -> dict[str, Any]:
-    """Return what is known of a file; that it is not there is what its answer says."""
-    with suppress(Exception):
-        return dict(system.info(path))
-    return {}
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from attrs import Factory, define
 from dwarfgpu.fleet.answers import ANSWERED
 from dwarfgpu.render import report as html
 from dwarfgpu.render.layout import shown
-from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 
 if TYPE_CHECKING:
     from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome
@@ -23,8 +21,6 @@ MOST_SHOWN = 12
 """How many groups are shown of each kind."""
 EXAMPLES = 3
 """How many inputs a group names."""
-BINS = 10
-BAR = 24
 COLUMNS = (
     *("input", "waves", "frame", "stack", "variable", "value", "number", "state", "rule", "lane_count", "error_kind"),
 )
@@ -106,21 +102,6 @@ class FleetValues:
 
         return sorted(self.groups.items(), key=order)
 
-    def histogram(self) -> list[tuple[str, int]]:
-        """Return ranges of numbers with how many lanes have them; empty if values are few or no numbers."""
-        pairs = [(number, self.groups[text].count) for text, number in self.numbers.items() if math.isfinite(number)]
-        if len(pairs) <= BINS:
-            return []
-        low, high = min(number for number, _ in pairs), max(number for number, _ in pairs)
-        width = (high - low) / BINS
-        if not width or not math.isfinite(width):
-            return []
-        counts: Counter[int] = Counter()
-        for number, count in pairs:
-            counts[min(BINS - 1, int((number - low) / width))] += count
-        edges = [low + width * index for index in range(BINS + 1)]
-        return [(f"{edges[index]:.6g} to {edges[index + 1]:.6g}", counts[index]) for index in range(BINS)]
-
 
 def _magnitude(number: float) -> tuple[str, float]:
     """Return the range of the powers of two that a number is in, and where it begins."""
@@ -187,10 +168,7 @@ class Summary:
             "failed": self.failed_names,
             "stacks": [{"stack": text, **group.json()} for text, group in rarest(self.stacks)],
             "variables": {
-                name: {
-                    "values": [{"value": text, **group.json()} for text, group in values.outliers()[:MOST_VALUES]],
-                    "histogram": [{"range": text, "count": count} for text, count in values.histogram()],
-                }
+                name: {"values": [{"value": text, **group.json()} for text, group in values.outliers()[:MOST_VALUES]]}
                 for name, values in self.variables.items()
             },
             "rules": {rule: group.json() for rule, group in commonest(self.rules)},
@@ -253,10 +231,6 @@ def summary_text(summary: Summary, width: int) -> Iterator[str]:
         yield ""
         yield f"{shown(name)}: {number_of(len(values.groups), 'value')}, those of the fewest inputs first"
         yield from _groups_text(values.outliers(), width)
-        histogram = values.histogram()
-        most = max((count for _, count in histogram), default=0)
-        for text, count in histogram:
-            yield f"  {text:>28}  {count:>9,}  {'#' * (max(1, round(BAR * count / most)) if count else 0)}"
     if summary.rules:
         yield ""
         yield "findings by rule"
@@ -335,9 +309,8 @@ def _value_section(summary: Summary) -> html.PageSection:
     section.how_to_see = "The columns `variable` and `value` of the answers have all of them."
     for index, (name, values) in enumerate(summary.variables.items()):
         groups = values.outliers()
-        parts = [_histogram_html(name, values), *_values_html(groups)]
         facts = [html.text(number_of(len(groups), "value"))]
-        section.add(html.fold(name, parts, facts=facts, is_name=True, is_open=index < OPEN))
+        section.add(html.fold(name, _values_html(groups), facts=facts, is_name=True, is_open=index < OPEN))
     return section
 
 
@@ -356,22 +329,6 @@ def _values_html(groups: Sequence[tuple[str, FleetGroup]]) -> Iterator[str]:
         parts = [html.grid(columns, rows[FIRST:], numbers_from=2)]
         parts += [html.note(f"summary.json has {left_out:,} more.")] if left_out else []
         yield html.fold(f"{number_of(len(groups) - FIRST, 'more value')}", parts)
-
-
-def _histogram_html(name: str, values: FleetValues) -> str:
-    bars = values.histogram()
-    if not bars:
-        return ""
-    most = max(count for _, count in bars)
-    ends = "0", number_of(most, "lane")
-    return html.strip_rows([_bar_strip(*bar, most) for bar in bars], ends, f"Histogram of {name}")
-
-
-def _bar_strip(text: str, count: int, most: int) -> Strip:
-    """Return a bar of a histogram."""
-    said = f"{text}: {number_of(count, 'lane')}"
-    parts = [StripPart(count, "register", said), StripPart(most - count, OUTSIDE, said)]
-    return Strip(text, tuple(part for part in parts if part.size), f"{count:,}")
 
 
 def _rule_section(summary: Summary) -> html.PageSection:

@@ -1,6 +1,5 @@
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -231,14 +230,13 @@ def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
         "stack": "abort < train", "count": 2, "inputs": 2, "examples": ["rank3998", "rank3999"]}  # fmt: skip
 
 
-def test_values_have_a_histogram_and_the_rarest_are_named():
+def test_the_rarest_values_are_named():
     summary = Summary("eval step")
     for n in range(100):
         value = 5000 if n == 42 else n // 2
         summary.add_rows([summary_row(f"r{n}", variable="step", value=str(value), number=float(value), lane_count=64)])
     lines = list(summary_text(summary, 80))
     assert "5000  (r42)" in lines[lines.index("step: 51 values, those of the fewest inputs first") + 2]
-    assert [count for _, count in summary.variables["step"].histogram()] == [99 * 64, *[0] * 8, 64]
     summary = Summary("eval x")
     for n in range(MOST_VALUES * 2):
         summary.add_rows([summary_row(f"r{n}", variable="x", value=str(n), number=float(n), lane_count=1)])
@@ -331,9 +329,6 @@ def test_the_page_of_a_hang_has_stacks_values_and_failures(hung):
     text = hung.texts["values"]
     assert "300 values" in text
     assert f"{300 - FIRST} more values" in text
-    assert re.search(r"0 to 29\.9: 3,840 lanes", hung.content)
-    assert text.count("Histogram") == 0
-    assert hung.content.count('aria-label="Histogram of ') == 1, "one value has none"
 
 
 def test_what_files_say_is_text_and_never_markup():
