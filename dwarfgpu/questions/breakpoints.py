@@ -16,8 +16,7 @@ from dwarfgpu.questions.optimized_code import ways
 from dwarfgpu.questions.scripts import body
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set, warn_of_condition
 from dwarfgpu.questions.values import FormattedText
-from dwarfgpu.render.layout import counted, table
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.layout import Record, counted, table
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.questions.selection import Selection, source_of
-from dwarfgpu.render.layout import counted, room, shown, style, table, wrapped
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.layout import Record, counted, fact, room, shown, style, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

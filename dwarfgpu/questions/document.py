@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
-from dwarfgpu.render.layout import WIDTH, Style, folded, laid_out, plain_style
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.layout import WIDTH, Record, Style, folded, laid_out, plain_style
 
 if TYPE_CHECKING:
     Json = dict[str, Any]

@@ -18,11 +18,14 @@ from dwarfgpu.program.code import encoding_context
 from dwarfgpu.program.code.repairs import CONDITIONS
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output, listing
 from dwarfgpu.render.layout import (
+    Record,
     TableLine,
     columns,
+    fact,
     folded,
     lane_masks,
     lanes_text,
+    nested,
     paragraphs,
     plain,
     problem_json,
@@ -30,7 +33,6 @@ from dwarfgpu.render.layout import (
     style,
     wrapped,
 )
-from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -19,11 +19,15 @@ from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.backtrace import source_text, standing_text
 from dwarfgpu.render.layout import (
     WIDTH,
+    Record,
     beside,
     counted,
+    fact,
     fitted,
+    hexadecimal,
     labelled,
     labels,
+    nested,
     plain,
     problem_json,
     room,
@@ -32,7 +36,6 @@ from dwarfgpu.render.layout import (
     table,
     wrapped,
 )
-from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.states.program import Program, is_state, open_core, open_program, paths_of
 

@@ -35,8 +35,7 @@ from dwarfgpu.questions.verification import (
     shown_of,
     verdict_of,
 )
-from dwarfgpu.render.layout import counted, fitted, room, shortened, shown, table
-from dwarfgpu.render.records import Fact, Record, fact, nested, number
+from dwarfgpu.render.layout import Fact, Record, counted, fact, fitted, nested, number, room, shortened, shown, table
 from dwarfgpu.render.verification import FINDING, report_json, report_text, verdict_text
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.table import STRUCTURES
 from dwarfgpu.render.kernels import kernel_head
 from dwarfgpu.render.lanes import global_id
-from dwarfgpu.render.layout import counted, cut, labels, room, style, table, wrapped
-from dwarfgpu.render.records import Record, fact, hexadecimal, nested
+from dwarfgpu.render.layout import Record, counted, cut, fact, hexadecimal, labels, nested, room, style, table, wrapped
 from dwarfgpu.render.values import Look, ValueWriter, value_json
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.frames.macros import Definitions, expanded, macro_of
 from dwarfgpu.questions.debugger import Debugger, remembered
 from dwarfgpu.questions.document import Document, Output, listing
-from dwarfgpu.render.layout import shown
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.layout import Record, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

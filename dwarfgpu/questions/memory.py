@@ -21,8 +21,7 @@ from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.examined import Examined, MemoryFormat
 from dwarfgpu.questions.registry import LETTERS, SIZES, Arguments
-from dwarfgpu.render.layout import counted, problem_json
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.layout import Record, counted, fact, problem_json
 from dwarfgpu.render.values import ValueWriter, formatted, string, whole
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from dwarfgpu.questions.verification import (
     verdict_of,
 )
 from dwarfgpu.render import verification as text_of
-from dwarfgpu.render.layout import counted, fitted, problem_json, shown
-from dwarfgpu.render.records import Record, fact, nested
+from dwarfgpu.render.layout import Record, counted, fact, fitted, nested, problem_json, shown
 from dwarfgpu.render.verification import rule_counts
 from dwarfgpu.targets.amdgpu.memory_families import (
     DIFFERENCES,

@@ -12,8 +12,7 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.questions import profiles
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.render.layout import counted, folded, left_out, ranges_text, room, style
-from dwarfgpu.render.records import Record, fact, number
+from dwarfgpu.render.layout import Record, counted, fact, folded, left_out, number, ranges_text, room, style
 from dwarfgpu.render.values import value_line
 from dwarfgpu.states.program import open_program
 

@@ -40,8 +40,7 @@ from dwarfgpu.questions.selection import (
     text_or_input,
 )
 from dwarfgpu.questions.settings import SETTINGS
-from dwarfgpu.render.layout import shown
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.layout import Record, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,8 +13,21 @@ from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.selection import Selection, needs_state
-from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, room, shown, style, table, wrapped
-from dwarfgpu.render.records import Record, fact, hexadecimal, nested
+from dwarfgpu.render.layout import (
+    Record,
+    beside,
+    fact,
+    folded,
+    hexadecimal,
+    nested,
+    paragraphs,
+    range_text,
+    room,
+    shown,
+    style,
+    table,
+    wrapped,
+)
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, Processor, processor_named, processors

@@ -13,8 +13,7 @@ from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.execution import session
 from dwarfgpu.questions.optimized_code import source_hint
 from dwarfgpu.regular_files import check_output, whole_output
-from dwarfgpu.render.layout import counted, fitted, ranges_text, room
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.layout import Record, counted, fact, fitted, ranges_text, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -33,8 +33,7 @@ from dwarfgpu.render.lanes import (
     waves_columns,
     work_groups_record,
 )  # fmt: skip
-from dwarfgpu.render.layout import fitted, lanes_text, problem_json, style
-from dwarfgpu.render.records import Record, column, fact
+from dwarfgpu.render.layout import Record, column, fact, fitted, lanes_text, problem_json, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

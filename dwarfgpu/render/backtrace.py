@@ -15,6 +15,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_size, resolved
 from dwarfgpu.render.layout import (
+    Record,
     beside,
     cut,
     error_json,
@@ -27,7 +28,6 @@ from dwarfgpu.render.layout import (
     style,
     wrapped,
 )
-from dwarfgpu.render.records import Record
 from dwarfgpu.render.values import OPTIMIZED_OUT, Look, ValueWriter, launched_note
 
 if TYPE_CHECKING:

@@ -27,8 +27,23 @@ from dwarfgpu.program.code.frame_rows import (
     encoding_text,
     rule_json,
 )
-from dwarfgpu.render.layout import aligned, beside, counted, cut, error_json, labels, plain, room, shown, style, wrapped
-from dwarfgpu.render.records import Record, fact, hexadecimal, nested
+from dwarfgpu.render.layout import (
+    Record,
+    aligned,
+    beside,
+    counted,
+    cut,
+    error_json,
+    fact,
+    hexadecimal,
+    labels,
+    nested,
+    plain,
+    room,
+    shown,
+    style,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -23,8 +23,20 @@ from dwarfgpu.program.frames.all_waves import attached_of
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text, place_text
 from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
-from dwarfgpu.render.layout import counted, fitted, labelled, problem_json, ranges_text, shown, style
-from dwarfgpu.render.records import Fact, Record, fact, hexadecimal, nested
+from dwarfgpu.render.layout import (
+    Fact,
+    Record,
+    counted,
+    fact,
+    fitted,
+    hexadecimal,
+    labelled,
+    nested,
+    problem_json,
+    ranges_text,
+    shown,
+    style,
+)
 from dwarfgpu.render.values import PLAIN, Look, value_text
 
 if TYPE_CHECKING:
@@ -46,7 +58,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.all_waves import HasWaves
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave_positions import Triple
-    from dwarfgpu.render.records import Json
+    from dwarfgpu.render.layout import Json
     from dwarfgpu.states.program import Attached
     from dwarfgpu.states.stopped import Stopped
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import global_ids, items_text
-from dwarfgpu.render.layout import artifact, counted, fitted, lanes_text, shown
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.layout import Record, artifact, counted, fact, fitted, lanes_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

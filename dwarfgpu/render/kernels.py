@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.layout import beside, labels, paragraphs, plain, shown, style, table, wrapped
-from dwarfgpu.render.records import Record, fact, nested
+from dwarfgpu.render.layout import Record, beside, fact, labels, nested, paragraphs, plain, shown, style, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

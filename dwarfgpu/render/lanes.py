@@ -14,9 +14,13 @@ from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lan
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
 from dwarfgpu.render.backtrace import file_text, line_text, source_text, standing_text
 from dwarfgpu.render.layout import (
+    Record,
     aligned,
+    column,
     counted,
     error_json,
+    fact,
+    hexadecimal,
     lanes_text,
     problem_json,
     range_text,
@@ -25,7 +29,6 @@ from dwarfgpu.render.layout import (
     shortened,
     shown,
 )
-from dwarfgpu.render.records import Record, column, fact, hexadecimal
 from dwarfgpu.render.variables import MISSING_WORDS, NO_VALUE, VariablesRenderer, missing_word
 
 if TYPE_CHECKING:

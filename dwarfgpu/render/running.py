@@ -11,10 +11,14 @@ from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
 from dwarfgpu.render.lanes import global_ids, items_text
 from dwarfgpu.render.layout import (
+    Record,
     counted,
+    fact,
     fitted,
     folded,
     lanes_text,
+    nested,
+    number,
     packed,
     paragraphs,
     ranges_text,
@@ -23,7 +27,6 @@ from dwarfgpu.render.layout import (
     shown,
     style,
 )
-from dwarfgpu.render.records import Record, fact, nested, number
 from dwarfgpu.render.values import value_line
 
 if TYPE_CHECKING:

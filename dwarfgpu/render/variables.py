@@ -19,9 +19,11 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type, resolved
 from dwarfgpu.program.values.scalars import Scalar, character_prefix, scalar_of
 from dwarfgpu.render.layout import (
+    Record,
     beside,
     counted,
     error_json,
+    fact,
     lane_masks,
     lanes_text,
     packed,
@@ -31,7 +33,6 @@ from dwarfgpu.render.layout import (
     style,
     wrapped,
 )
-from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import Look, launched_note, value_text
 from dwarfgpu.render.written_text import StyleName, without_styles
 from dwarfgpu.targets.target import Scope

@@ -11,16 +11,18 @@ from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.layout import (
     SOURCE_ROOT,
+    Record,
     artifact,
     command_lines,
     counted,
+    fact,
     fitted,
+    nested,
     problem_json,
     ranges_text,
     shown,
     style,
 )
-from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

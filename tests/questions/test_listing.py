@@ -13,7 +13,7 @@ import pytest
 from dwarfgpu.cli.run import parsers
 from dwarfgpu.questions import table
 from dwarfgpu.questions.document import listing
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.layout import Record
 from tests.builders.commands import run
 from tests.builders.dap_client import INITIALIZE, LocalClient
 from tests.builders.folders import ROOT
