@@ -45,7 +45,7 @@ ABOUT_FUNCTIONS = ("info --pc {0} --name {0}", "dump {0}", "kernels {0}", "local
 ABOUT_WAVES = _split(
     """
     files; agents; dispatches; queues; waves --each; lanes --all --each --wave 1; lanes --group --wave 1;
-    lanes --svg --wave 1; work-groups --each; bt --full --registers; bt --wave all; locals --location --verbose;
+    lanes --svg --wave 1; bt --full --registers; bt --wave all; locals --location --verbose;
     locals --wave all; locals --lane all; report
     """
 )

@@ -53,6 +53,7 @@ GONE = {
     "info packets": "use `info queues`, and `maint print structure packet ADDRESS`",
     "packets": "use `dwarfgpu queues`, and `dwarfgpu hsa packet ADDRESS`",
     "info vtbl": "`print *OBJECT` shows the pointer to the table, and `info symbol` a function in it",
+    **dict.fromkeys(("info work-groups", "work-groups"), "use `info waves`: it shows the work-group of each wave"),
     "map --row": "leave it out: a row has as many lanes as fit the work-group and the screen",
     "annotate --compare": "write both with `--profile-format pprof`, and use `pprof -diff_base BEFORE AFTER`",
     "annotate --profile-format callgrind": "use speedscope or pprof",

@@ -486,11 +486,6 @@ COMMANDS = (
                  "at one place in a row. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. "
                  "Lanes without a work-item are shown only with -all or -unused. `*` marks the selected lane. -svg "
                  "writes a picture instead of the table."),
-    question("info work-groups", "the work-groups, with their waves", "waves.info_work_groups", group=FOCUS,
-             options=(option("-each", "one row for each work-group, even if work-groups are alike"),),
-             shell=shell(LOOK, "work-groups", FILE, STATE, SYSROOT, FORCE),
-            help="Consecutive work-groups that are alike share a row; -each gives each its own. `*` marks the "
-                 "work-group of the selected wave."),
     question("map", "draw the wave: where each lane is, or the value of an expression in each", "waves.lane_map",
             group=FOCUS, operands="[EXPR]", gdb="map", formats=DATA_FORMAT,
             options=(option("-values", "print values instead of shades"),),

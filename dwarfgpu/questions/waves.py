@@ -1,4 +1,4 @@
-"""Questions about waves, lanes and work-groups, and the map of a wave."""
+"""Questions about waves and lanes, and the map of a wave."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dwarfgpu.program.frames import wave_positions
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED, Lanes, LaneStatus, lanes_of_wave
 from dwarfgpu.program.frames.selectors import numbers_in, waves_of
-from dwarfgpu.program.frames.wave_groups import Cohort, wave_runs, work_group_runs
+from dwarfgpu.program.frames.wave_groups import Cohort, wave_runs
 from dwarfgpu.questions.document import Document, listing
 from dwarfgpu.questions.variables import expression_document
 from dwarfgpu.render.lanes import (
@@ -31,7 +31,6 @@ from dwarfgpu.render.lanes import (
     wave_texts,
     wave_title,
     waves_columns,
-    work_groups_record,
 )  # fmt: skip
 from dwarfgpu.render.layout import Record, column, fact, fitted, lanes_text, problem_json, style
 
@@ -203,16 +202,6 @@ def _place_of(selection: Selection, thread: Wave) -> str:
     except DwarfGpuError as error:
         return f"({error.message})"
     return selection.call_writer(frame).text(frame)
-
-
-def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
-    arguments.none()
-    selection.needs_lanes()
-    stopped, current = selection.machine.stopped, selection.wave_number
-    record = work_groups_record(stopped)
-    runs = partial(work_group_runs, stopped, current, separate=arguments.has("each"))
-    marked = partial(record.screen, is_marked=lambda run: current in run[0].waves)
-    return listing("work_groups", record, runs, marked)
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------

@@ -17,9 +17,7 @@ from dwarfgpu.render.layout import (
     Record,
     aligned,
     column,
-    counted,
     error_json,
-    fact,
     hexadecimal,
     lanes_text,
     problem_json,
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
+    from dwarfgpu.program.frames.wave_groups import Cohort
     from dwarfgpu.states.stopped import Stopped
 
     Ends: TypeAlias = tuple[Triple | None, Triple | None]
@@ -412,42 +410,6 @@ def wave_texts(stopped: Stopped, runs: Iterable[Cohort]) -> Iterator[tuple[int, 
         why = "" if run.stop is None else f" {run.stop.name}"
         for wave in run.numbers:
             yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}{why}"
-
-
-def work_groups_record(stopped: Stopped) -> Record:
-    """Return the facts of equal consecutive work-groups; work-items and active lanes are those of each."""
-    machine = waves_of(stopped)
-
-    def name(run: list[WorkGroup]) -> str:
-        first, last = ("" if each.position is None else group_text(each.position) for each in (run[0], run[-1]))
-        return (first or "?") + (f" to {last}" if last and run[-1] is not run[0] else "")
-
-    def waves(run: list[WorkGroup]) -> str:
-        each = f" ({counted(len(run[0].waves), 'wave')} each)" if len(run) > 1 and len(run[0].waves) > 1 else ""
-        return range_text(run[0].waves[0] + 1, run[-1].waves[-1] + 1) + each
-
-    def active(run: list[WorkGroup]) -> str:
-        lanes = sum(cohort.lane_count for cohort in run[0].cohorts) if run[0].used is None else run[0].used
-        return "?" if run[0].active is None else f"{run[0].active}/{lanes}"
-
-    def where(run: list[WorkGroup]) -> str:
-        texts = (standing_text(stopped.loaded, cohort.pc, short=True) for cohort in run[0].cohorts)
-        return "; ".join(dict.fromkeys(texts))
-
-    def dispatch(run: list[WorkGroup]) -> Any:
-        return None if run[0].dispatch is None else machine.dispatches[run[0].dispatch].id
-
-    return Record(
-        fact("dispatch", "Dispatch", dispatch),
-        fact("work_groups", value=lambda run: [group.position for group in run]),
-        column("Work-group", name),
-        fact("waves", value=lambda run: [machine.ids[wave] for group in run for wave in group.waves]),
-        column("Waves", waves),
-        fact("work_items", value=lambda run: run[0].used),
-        fact("active_lanes", value=lambda run: run[0].active),
-        column("Active", active),
-        column("Frame", where),
-    )
 
 
 # --- Tables of lanes ----------------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ EQUAL = (
     (f"agents {FILE} --state {STATE}", "info agents FORM"),
     (f"dispatches {FILE} --state {STATE}", "info dispatches FORM"),
     (f"queues {FILE} --state {STATE}", "info queues FORM"),
-    (f"work-groups {FILE} --state {STATE}", "info work-groups FORM"),
     (f"kernels {FILE} --fields", "info kernels FORM -fields"),
     (f"info {FILE} --units", "info file FORM -units"),        (f"ls {FILE}", "info images FORM"),
     (f"snapshot info {STATE}", f"maint snapshot FORM info {STATE}"),

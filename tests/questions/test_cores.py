@@ -178,10 +178,10 @@ def shell(*words):
 SAME = [
     *(
         ("launch", "fixtures/containers/tiny.gfx90a.co", words)
-        for words in ("waves", "bt", "lanes --wave 1", "work-groups")
+        for words in ("waves", "bt", "lanes --wave 1")
     ),
     *(("launch", "fixtures/containers/tiny.gfx90a.co", words) for words in ("agents", "dispatches", "locals --wave 2")),
-    *(("variables", KERNEL, words) for words in ("waves", "bt", "lanes", "map", "work-groups", "agents"))]  # fmt: skip
+    *(("variables", KERNEL, words) for words in ("waves", "bt", "lanes", "map", "agents"))]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, file, words", SAME)

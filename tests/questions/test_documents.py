@@ -95,8 +95,7 @@ ROW = r"[ *] [\d-]+ +\S"
 ROWS = (
     (f"files {CALLS} {WAVES}", "files", r"  0x"),
     (f"agents {CALLS} {WAVES}", "agents", ROW),              (f"queues {CALLS} {WAVES}", "queues", ROW),
-    (f"dispatches {CALLS} {WAVES}", "dispatches", ROW),      (f"work-groups {CALLS} {WAVES}", "work_groups", ROW),
-    (f"work-groups {CALLS} {WAVES} --each", "work_groups", ROW),
+    (f"dispatches {CALLS} {WAVES}", "dispatches", ROW),
     (f"waves {CALLS} {WAVES}", "waves", ROW),                (f"waves {CALLS} {WAVES} --each", "waves", ROW),
     (f"waves {CALLS} {WAVES} 2-3 --each", "waves", ROW),     (f"lanes {FILE} {STATE}", "lanes", ROW),
     (f"lanes {FILE} {STATE} --each", "lanes", ROW),          (f"lanes {FILE} {STATE} --lane 1,5-9", "lanes", ROW),

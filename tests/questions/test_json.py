@@ -16,7 +16,7 @@ ASKED = {
             info sharedlibrary; info agents; info targets: gfx1100; info dispatches; info queues
             info dispatch; info kernel-args
             info kernels; info file; info images: {KERNEL}; maint snapshot: info {STATE}; info waves; info lanes
-            info work-groups; map: even; backtrace; info frame; print: even; eval: even; locals; info locals
+            map: even; backtrace; info frame; print: even; eval: even; locals; info locals
             info args; ptype: even; whatis: even; x: slots; info registers: v2 exec; info all-registers; list
             info line; info source; info sources; find: slots, +16, 1
             disassemble; info symbol: $pc; info address: even; info scope: X; info functions; info variables

@@ -1,4 +1,4 @@
-"""`info waves`, `info lanes`, `info work-groups`, `lanes`: tables and maps, on waves of 32 and 64 lanes."""
+"""`info waves`, `info lanes`, `lanes`: tables and maps, on waves of 32 and 64 lanes."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def threads(tmp_path) -> Run:
     return Run(HOST, path)
 
 
-@every(option=["", "-each"], question=["waves", "work-groups", "lanes"])
+@every(option=["", "-each"], question=["waves", "lanes"])
 def test_text_and_json_have_the_same_rows(run, question, option):
     rows = json.loads(run(f"info {question} {option} -json"))[question.replace("-", "_")]
     assert len(run(f"info {question} {option}").splitlines()) == 1 + len(rows)
@@ -89,20 +89,10 @@ def test_threads_are_listed_selected_and_found(threads):
     assert threads("thread apply all -q thread").splitlines() == expected
 
 
-@pytest.mark.parametrize("command", ["info lanes", "map", "map x", "lane", "lane 1", "info work-groups"])
+@pytest.mark.parametrize("command", ["info lanes", "map", "map x", "lane", "lane 1"])
 def test_threads_have_no_lanes(threads, command):
     error = threads.fails(command)
     assert (error.message, error.kind) == ("threads of x86_64 have no lanes", "no_lane")
-
-
-def test_a_wave_of_no_work_group(tmp_path):
-    def change(document: Any) -> None:
-        for wave in document["waves"]:
-            del wave["work_group"], wave["dispatch"]
-
-    run = Run(LANES, changed(tmp_path, change))
-    rows = run("info work-groups").splitlines()
-    assert rows[1].split()[:4] == ["*", "?", "1-3", "40/192"]
 
 
 def test_values_that_are_no_numbers_have_letters(tmp_path):

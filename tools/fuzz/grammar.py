@@ -298,7 +298,7 @@ class Maker:
             ["snapshot", "info", made], ["waves", path, "--state", made], ["lanes", path, "--state", made],
             ["bt", path, "--state", made], ["eval", path, "v0", "--state", made, "--wave", "1"],
             ["locals", path, "--state", made, "--wave", "1"], ["files", path, "--state", made],
-            ["work-groups", path, "--state", made], ["dispatches", path, "--state", made],
+            ["dispatches", path, "--state", made],
             ["eval", "--ops", self.program(), "--state", made], ["eval", path, "$v0", "--state", made, "--wave", "all"],
             ["address", path, hex(self.number()), "--state", made],
         ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Waves that are alike, as those at one place, about which a question is answered once, and their work-groups."""
+"""Waves that are alike, as those at one place, about which a question is answered once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.frames.frame import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
-from dwarfgpu.program.frames.wave_positions import Triple, place_of, waves_of
+from dwarfgpu.program.frames.wave_positions import waves_of
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import WaveStop
@@ -140,60 +140,3 @@ def wave_runs(
         )
         runs.append(evolve(by_wave[numbers[0]], numbers=numbers, stop=stop))
     return sorted(runs, key=lambda run: run.stop is None or not run.stop.is_crash)
-
-
-@frozen
-class WorkGroup:
-    """A work-group with its waves."""
-
-    dispatch: int | None
-    """The index of the dispatch."""
-    position: Triple | None
-    """None where it is not known which work-group it is."""
-    waves: tuple[int, ...]
-    cohorts: tuple[Cohort, ...]
-    """The waves that each of them is alike."""
-    used: int | None
-    """How many of their lanes have a work-item; None where that is not known."""
-
-    @property
-    def likeness(self) -> Any:
-        """What is equal where work-groups are alike."""
-        masks = tuple((cohort.pc, cohort.mask) for cohort in self.cohorts)
-        return self.dispatch, masks, self.used, self.position is None
-
-    @property
-    def active(self) -> int | None:
-        """How many lanes execute; None where that is not known."""
-        return _sum(None if cohort.mask is None else cohort.mask.bit_count() for cohort in self.cohorts)
-
-
-def work_groups(stopped: Stopped) -> Iterator[WorkGroup]:
-    """Yield the work-groups of all dispatches, in the order of their first waves."""
-    machine = waves_of(stopped)
-    by_wave = _by_wave(stopped)
-    members: dict[Any, list[int]] = {}
-    owners = zip(machine.dispatch.tolist(), machine.work_group.tolist(), strict=True)
-    for wave, (owner, group) in enumerate(owners):
-        members.setdefault((owner, None if min(group) < 0 else tuple(group)), []).append(wave)
-    for (owner, position), waves in members.items():
-        used = _sum(place_of(machine, wave).used for wave in waves)
-        dispatch = None if owner < 0 else owner
-        yield WorkGroup(dispatch, position, tuple(waves), tuple(by_wave[wave] for wave in waves), used)
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of numbers; None if one of them is not known."""
-    known = list(counts)
-    return None if None in known else sum(known)  # type: ignore[arg-type]
-
-
-def work_group_runs(stopped: Stopped, apart: int | None = None, *, separate: bool = False) -> Iterator[list[WorkGroup]]:
-    """Yield runs of work-groups that are alike; the work-group of the wave ``apart`` is alone in its run."""
-
-    def likeness(numbered: tuple[int, WorkGroup]) -> Any:
-        number, group = numbered
-        return number if separate or apart in group.waves else group.likeness
-
-    for _alike, run in groupby(enumerate(work_groups(stopped)), likeness):
-        yield [group for _number, group in run]
