@@ -198,7 +198,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS = [
-    Budget("dwarfgpu encoding targets", 6.1, 6.77, "a helper with one caller is a part of it"),
+    Budget("dwarfgpu encoding targets", 6.1, 6.76, "a helper with one caller is a part of it"),
     Budget("expr dialects cfi", 8.6, 8.95, "expressions are checked by running the rows of the table"),
     Budget("objfile", 11.7, 12.01, "an answer is remembered by one decorator"),
     Budget("isa", 7.8, 6.71),

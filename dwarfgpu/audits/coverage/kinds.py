@@ -80,13 +80,11 @@ CONSTANT_MEANING = meaning_of(CONSTANT, CONSTANT, (), False)
 class TypeFamily:
     """What is known of all variables of a unit that have the same type."""
 
-    __slots__ = ("answers", "meanings")
+    __slots__ = ("answers",)
 
     def __init__(self) -> None:
         self.answers: dict[Hashable, Any] = {}
         """What is known of the type, by question."""
-        self.meanings: dict[bytes, Meaning] = {}
-        """The meanings of expressions for each of the variables."""
 
 
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))

@@ -60,8 +60,8 @@ _UNKNOWN = object()
 
 PASSED, SKIPPED, VARIABLE, SCOPE = range(4)
 """What an entry is to the walk: nothing, but it may own variables; nothing with all it owns; a variable; a scope."""
-EXPRESSION, LIST, ELSEWHERE, UNUSUAL = range(4)
-"""How the location of a variable is given: an expression, a list of version 5, by another entry if at all, or else."""
+EXPRESSION, ELSEWHERE, UNUSUAL = range(3)
+"""How the location of a variable is given: an expression, by another entry if at all, or otherwise."""
 NO_CODE, PLAIN, INDEXED, LISTED, ODD = range(5)
 """How the code of an entry is given: an address and a size, the index of an address and a size, a list, or else."""
 
@@ -109,8 +109,6 @@ class EntryPlan:
         self.place = UNUSUAL
         if self.start < 0 and self.is_expression:
             self.place = EXPRESSION
-        elif self.start < 0 and self.list_form:
-            self.place = LIST
         elif _HERE.isdisjoint(attributes):
             self.place = ELSEWHERE
         self.size = layout.size
@@ -439,8 +437,6 @@ class UnitWalk:
                     place = plan.place
                     if place == EXPRESSION:
                         location = scope.function.meanings.get(values[plan.location_at])
-                    elif place == LIST:
-                        location = self._quick_list(at, plan, values[plan.location_at], target)
                     elif place == ELSEWHERE and (
                         plan.is_bare or (target in variable_plans and variable_plans[target].is_bare)
                     ):
@@ -609,23 +605,6 @@ class UnitWalk:
             self._origins[target] = location
         return self._origins[target]
 
-    def _quick_list(
-        self, offset: int, plan: EntryPlan, value: int, target: int
-    ) -> list[tuple[int, int, Meaning]] | None:
-        """Return the entries of a list of version 5; None if it is unusual, or the meaning of an expression unknown."""
-        context = self._context
-        if context is None:
-            return None
-        family = self._families_of.get(target) or self.family(offset, plan, target)
-        try:
-            data, place = self._location_lists.place(plan.list_form, value)
-            entries = quick_locations(data, place, context, self._addresses, family.meanings.__getitem__)
-        except (KeyError, DwarfGpuError):
-            return None
-        if entries:
-            self.file.spend(len(entries))
-        return entries or None
-
     def _attribute_location(self, attribute: Attribute, site: VariableSite) -> Location:
         unit = attribute.die.unit
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
@@ -641,7 +620,7 @@ class UnitWalk:
         quick = None
         if unit is self.unit and self._context is not None:
             data, place = self._location_lists.place(form, value)
-            quick = quick_locations(data, place, self._context, self._addresses, bytes)
+            quick = quick_locations(data, place, self._context, self._addresses)
         if quick is not None:
             entries = [(low, high, meaning(expression, site)) for low, high, expression in quick]
         else:
@@ -663,11 +642,10 @@ class UnitWalk:
         """Return the meaning of an expression at a place."""
         node: Any = self._known.get(data)
         function = None if site.scope is None else site.scope.function
-        is_of_type = is_of_function = False
+        is_of_type = False
         while type(node) is tuple:
             question, branches = node
             if question is FIRST and function is not None:
-                is_of_function = True
                 answer = False if function.frame_base is not None else function.facts.get(FIRST, _UNKNOWN)
                 function.meanings = self._meanings[answer]
             elif question[0] in OF_TYPE:
@@ -677,8 +655,6 @@ class UnitWalk:
                 break
             node = branches.get(answer)
         if type(node) is Meaning:
-            if not is_of_function:
-                site.family.meanings[data] = node
             if not is_of_type and function is not None:
                 function.meanings[data] = node
             return node

@@ -7,9 +7,7 @@ answer, and says what is wrong.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from dwarfgpu.dwarf_constants import (
     DW_LLE_base_address,
@@ -25,17 +23,6 @@ from dwarfgpu.dwarf_constants import (
     DW_RLE_offset_pair,
 )
 from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES, ListContext
-
-Said = TypeVar("Said")
-
-_HEAD = struct.Struct("8B").unpack_from
-"""The first bytes of an entry of a location list: its kind, two numbers of three bytes, how long its expression is."""
-_SECOND, _THIRD = [byte << 7 for byte in range(256)], [byte << 14 for byte in range(256)]
-"""What the second and the third byte of such a number stand for."""
-_MORE = 128 + (128 << 7)
-"""What the bits add to it that say that another byte follows."""
-MOST = 1 << 21
-"""What offsets of three bytes are less than."""
 
 
 class UnusualList(Exception):
@@ -56,12 +43,8 @@ def quick_ranges(
             kind = data[position]
             position += 1
             if kind == DW_RLE_offset_pair and 0 <= base < last:
-                first, second = data[position], data[position + 1]
-                if first < 128 and second < 128:
-                    position += 2
-                else:
-                    first, position = _uleb(data, position)
-                    second, position = _uleb(data, position)
+                first, position = _uleb(data, position)
+                second, position = _uleb(data, position)
                 low, high = base + first, base + second
             elif kind == DW_RLE_end_of_list:
                 return (lows, highs) if position <= stop else None
@@ -81,42 +64,24 @@ def quick_ranges(
         return None
 
 
-def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
-    data: bytes, position: int, context: ListContext, addresses: Sequence[int], said: Callable[[bytes], Said]
-) -> list[tuple[int, int, Said]] | None:
-    """Return the entries of a list of ``.debug_loclists``: start, end, and what ``said`` returns for the expression.
+def quick_locations(
+    data: bytes, position: int, context: ListContext, addresses: Sequence[int]
+) -> list[tuple[int, int, bytes]] | None:
+    """Return the entries of a list of ``.debug_loclists``: start, end and expression.
 
     An entry that is valid wherever no other is has the end -1.
     """
-    entries: list[tuple[int, int, Said]] = []
+    entries: list[tuple[int, int, bytes]] = []
     base = -1 if context.base is None else context.base
     last, end = context.last, len(data)
-    near, limit = base - _MORE, end - 8 if 0 <= base < last - MOST else 0
     stop = position + MAX_ENTRIES
     try:
         while True:
-            if position < limit:  # one look at numbers of three bytes, which are most in large units
-                kind, first, second, third, other, fifth, sixth, length = _HEAD(data, position)
-                if kind == DW_LLE_offset_pair and first & second & other & fifth > 127 > third | sixth | length:
-                    low = near + first + _SECOND[second] + _THIRD[third]
-                    high = near + other + _SECOND[fifth] + _THIRD[sixth]
-                    begin = position + 8
-                    position = begin + length
-                    if low > high or position > end:
-                        return None
-                    entries.append((low, high, said(data[begin:position])))
-                    continue
             kind = data[position]
             position += 1
             if kind == DW_LLE_offset_pair and 0 <= base < last:
-                first = data[position]
-                position += 1
-                if first > 127:
-                    first, position = _uleb(data, position - 1)
-                second = data[position]
-                position += 1
-                if second > 127:
-                    second, position = _uleb(data, position - 1)
+                first, position = _uleb(data, position)
+                second, position = _uleb(data, position)
                 low, high = base + first, base + second
             elif kind == DW_LLE_end_of_list:
                 return entries if position <= stop else None
@@ -126,17 +91,13 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
                 low, high, position = _bounds(data, position, kind, context, addresses)
                 if high < 0:
                     base = low
-                    near, limit = base - _MORE, end - 8 if base < last - MOST else 0
                     continue
             if (low > high >= 0) or high > last or low >= last:
                 return None
-            length = data[position]
-            position += 1
-            if length > 127:
-                length, position = _uleb(data, position - 1)
+            length, position = _uleb(data, position)
             if position + length > end:
                 return None
-            entries.append((low, high, said(data[position : position + length])))
+            entries.append((low, high, data[position : position + length]))
             position += length
     except (IndexError, UnusualList):
         return None

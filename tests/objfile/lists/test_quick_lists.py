@@ -34,7 +34,7 @@ def agree_on_ranges(data, where, addresses, offset=0):
 
 
 def agree_on_locations(data, where, addresses, offset=0):
-    quick = quick_locations(data, offset, where, addresses, bytes)
+    quick = quick_locations(data, offset, where, addresses)
     if quick is not None:
         whole = read_list(data, offset, section=".debug_loclists", context=where)
         assert whole.error is None
@@ -68,13 +68,13 @@ def test_every_kind_of_entry(size, order):
     ("start_length", (1 << 64) - 8, 0x10))  # fmt: skip
 def test_what_is_unusual_is_left_to_the_exact_readers(entry):
     assert quick_ranges(rnglist(entry, ("end_of_list",)), 0, context(), ADDRESSES) is None
-    assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES, bytes) is None
+    assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES) is None
 
 
 @for_each("data", b"", b"\x04", b"\x04\x01", b"\x06\x00\x00", b"\x09\x00", b"\x04\xff\xff\xff", b"\x01")
 def test_the_end_of_the_section(data):
     assert quick_ranges(data, 0, context(), ()) is None
-    assert quick_locations(data, 0, context(), (), bytes) is None
+    assert quick_locations(data, 0, context(), ()) is None
 
 
 @given(st.binary(max_size=60), st.sampled_from([4, 8]), st.sampled_from([None, 0, 0x400, (1 << 32) - 1]))
