@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.access import Accessor
     from dwarfgpu.expr.asm import assemble, parse
     from dwarfgpu.expr.context import Context, Limits
+    from dwarfgpu.expr.evaluation import evaluate
     from dwarfgpu.expr.instruction import decode
     from dwarfgpu.expr.listing import lines, text
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.machine import evaluate
     from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6, Rules
-    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.types import Value
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.machines.described import DescribedMachine
@@ -79,9 +79,9 @@ _HOMES = {
     "expr.instruction": ("decode",),
     "expr.listing": ("lines", "text"),
     "expr.locations": ("Location",),
-    "expr.machine": ("evaluate",),
+    "expr.evaluation": ("evaluate",),
     "expr.rules": ("AMD", "DWARF5", "DWARF6", "Rules"),
-    "expr.values": ("Value",),
+    "expr.types": ("Value",),
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "states.program": ("Attached", "Program", "open_core"),

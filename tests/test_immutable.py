@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.types import generic
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value, generic
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneSet
 from tests.builders.errors import raised
@@ -37,7 +36,7 @@ def test_no_field_can_be_assigned_or_deleted(instance):
 @pytest.mark.parametrize("freeze, outcome", [("1", "refused"), ("0", "8")])
 def test_what_the_evaluator_creates_is_frozen_where_the_environment_says_so(freeze, outcome):
     script = (
-        "from dwarfgpu.expr.values import Value\n"
+        "from dwarfgpu.expr.types import Value\n"
         "value = Value(None, 7)\n"
         "try:\n    value.bits = 8\n    print(value.bits)\nexcept AttributeError:\n    print('refused')"
     )

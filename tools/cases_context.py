@@ -14,7 +14,7 @@ from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region

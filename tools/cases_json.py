@@ -13,8 +13,7 @@ from dwarfgpu.expr.arithmetic import Floats
 from dwarfgpu.expr.context import DieReference, Limits
 from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaining
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
-from dwarfgpu.expr.types import BaseType
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import BaseType, Value
 from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 

@@ -26,8 +26,8 @@ sys.path.insert(0, str(ROOT))
 from elftools.elf.elffile import ELFFile  # noqa: E402 (the folder of the project comes first)
 
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
-from dwarfgpu.objfile.dwarf import Dwarf  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
+from dwarfgpu.objfile.indexes.lookup import Dwarf  # noqa: E402
 from dwarfgpu.objfile.section_source import ImageSections  # noqa: E402
 
 SEED = 20

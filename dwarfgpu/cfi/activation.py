@@ -21,9 +21,9 @@ from dwarfgpu.expr import locations, table
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.convert import object_location
+from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, bound, is_undefined
-from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.pieces import flattened
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.rules import Rules
-    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.types import Value
     from dwarfgpu.machines.protocol import Backend
 
 

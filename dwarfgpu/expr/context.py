@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry, Location
-    from dwarfgpu.expr.types import BaseType
-    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.types import BaseType, Value
     from dwarfgpu.targets.target import Target
 
     ResultKind: TypeAlias = Literal["value", "location"]

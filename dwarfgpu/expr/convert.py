@@ -19,7 +19,7 @@ from dwarfgpu.expr.storages import (
     Undefined,
     pointer_misuse,
 )
-from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.expr.types import ImplicitPointerValue, Value
 from dwarfgpu.lanes import LaneFault, uniform_flag
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""An evaluation in progress: the state of some slots, and what operations may use of it (A.2.5.4).
+"""The evaluator: runs an expression for every slot of a lane set at once (A.2.5.4).
+
+It begins with one state for all slots. Where an operation needs one answer and the slots differ, the state is split;
+where some of them fail, these end with their error and the others continue.
 
 The state of some slots is a stack of immutable entries and a position. An operation reads its operands from the stack,
 and only when it has succeeded are they replaced by its results. So when it raises `Diverge` or `LaneFault`, the state
@@ -13,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attrs import evolve
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
+from dwarfgpu import budget
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import check_integral, coerce, result_of
@@ -29,7 +33,7 @@ from dwarfgpu.expr.instruction import (
     TAKEN,
 )
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import LaneSet, refuse, shared_result
+from dwarfgpu.lanes import LaneFault, LaneResults, LaneSet, lane_number, refuse, run_in_parts, shared_result
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits, Positions
@@ -37,12 +41,15 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry, Location
     from dwarfgpu.expr.storages import Memory
-    from dwarfgpu.expr.values import ImplicitPointerValue, Value
+    from dwarfgpu.expr.types import ImplicitPointerValue, Value
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue
     """The kinds of results of an evaluation."""
     Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
+
+FREE = 256
+"""So many operations of an evaluation cost nothing; those beyond are paid from the budget of the question."""
 KEEPING = (STEP_UNARY, STEP_BINARY)
 """The forms of steps after which the stack is never higher than before."""
 ENDED, FAILED = -1, -2
@@ -347,8 +354,6 @@ class Evaluation:
             raise EvaluationError("cycle", "the evaluation of a location needs its own result", spec="A.2.5.4")
         limits = evolve(inner.limits, steps=max(0, self._left() - self.spent))
         inner = evolve(inner, active=(*self.context.active, key), limits=limits)
-        from dwarfgpu.expr.machine import evaluate  # which makes evaluations
-
         results = evaluate(expression, inner, trace, _Nested.of)
         nested: _Nested = shared_result(results.groups, results.count)
         self.spent += limits.steps - nested.left
@@ -428,3 +433,70 @@ class _Nested:
 
 def _undefined_read(_position: int) -> EvaluationError:
     return EvaluationError("undefined_read", "bits without a value were read (optimized out)", spec="A.2.5.4.3.4 (4)")
+
+
+def evaluate(
+    expression: Expression,
+    context: Context,
+    trace: Trace | None = None,
+    finish: Callable[[Evaluation], Any] = result_of,
+) -> LaneResults[Any]:
+    """Evaluate an expression in a context, for every slot of its lane set.
+
+    ``trace`` is called after each operation with the stack before and after it. ``finish`` makes the result of the
+    final state; whatever it gives has a method ``select``, as entries have.
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul", dg.dialect("llvm-user"), dg.Format())
+    >>> results = dg.evaluate(expression, dg.Context(dg.target("gfx90a"), lanes=dg.LaneSet.of([0, 63])))
+    >>> [result.bits for result in results]
+    [0, 252]
+    """
+    lane: Any = context.lanes.lane
+    if (type(lane) is not int or lane < 0) and lane is not None and context.lanes.count == 1:
+        context = evolve(context, lanes=LaneSet(1, context.lanes.wave, lane_number(lane)))
+    whole = Evaluation(expression, context, trace, finish)
+    groups = run_in_parts(context.lanes.count, whole, _finished, Evaluation.part)
+    return LaneResults(context.lanes.count, groups)
+
+
+def _finished(current: Evaluation) -> Any:
+    """Run an evaluation to its end and return its result; every error names the operation."""
+    budget.check()
+    before = current.budget
+    try:
+        try:
+            while current.run_on() is not ENDED:
+                pass
+            return current.finish(current)
+        finally:
+            spent = before - current.budget
+            if spent > FREE:
+                budget.spend(spent - FREE)
+    except LaneFault as fault:
+        error_at, expression, index, callers = (fault.error_at, current.expression, current.index, current.callers)
+        fault.error_at = lambda position: _locate(error_at(position), expression, index, callers)
+        raise
+    except DwarfGpuError as error:
+        _locate(error, current.expression, current.index, current.callers)
+        raise
+
+
+def result_for(results: LaneResults[Any]) -> Any:
+    """Return the result of a nested evaluation; raise `Diverge` if it differs from slot to slot."""
+    return shared_result(results.groups, results.count)
+
+
+def _locate(error: DwarfGpuError, expression: Expression, index: int, callers: Return | None) -> DwarfGpuError:
+    """Add an operation to an error, unless the error already has one."""
+    if error.where.operation is not None or error.where.offset is not None:
+        return error
+    instruction = expression.code[index].instruction
+    name = None if instruction.name == "(end)" else instruction.name
+    error.at(section=expression.section, offset=expression.offset + instruction.offset, operation=name)
+    trail = []
+    while callers is not None:
+        trail.append(callers.expression.code[callers.index - 1].instruction.name)
+        callers = callers.outer
+    error.where.trail = tuple(trail)
+    return error

@@ -11,7 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.dialect import Dialect, Path, format_path
 from dwarfgpu.expr.locations import Location
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dwarfgpu.expr import types
 from dwarfgpu.expr.instruction import Instruction, registers_of
 from dwarfgpu.expr.known_entries import UNKNOWN, EntryStack, KnownEntry, KnownLocation, Shape, StackInterner, shape_of
 from dwarfgpu.expr.pieces import runs
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.rules import Rules

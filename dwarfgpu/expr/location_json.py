@@ -9,7 +9,7 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported
 from dwarfgpu.expr.locations import Entry, IncompleteComposite, Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import Scope
 

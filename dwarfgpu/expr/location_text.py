@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.expr.locations import Entry, IncompleteComposite, Location, SingleLocation, is_undefined
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.location_json import Outcome, ReadBits

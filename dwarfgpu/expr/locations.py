@@ -11,7 +11,7 @@ from attrs import evolve, field
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext, shown
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Storage, Undefined
-from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.expr.types import ImplicitPointerValue, Value
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import LaneSet, refuse, uniform_flag
 from dwarfgpu.targets.target import Scope

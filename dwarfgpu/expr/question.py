@@ -9,9 +9,8 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr import convert
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.evaluation import Evaluation, evaluate
 from dwarfgpu.expr.location_json import JsonWriter, Outcome, ReadBits, error_json
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:

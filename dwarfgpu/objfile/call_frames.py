@@ -28,8 +28,8 @@ from dwarfgpu.encoding.pointers import Bases, EncodedPointer, FrameFormat, read_
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
-from dwarfgpu.objfile.info.pc_ranges import Ranges, is_dead
 from dwarfgpu.objfile.info.readers import CODES, order_code
+from dwarfgpu.objfile.info.scopes import Ranges, is_dead
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:

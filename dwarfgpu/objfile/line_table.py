@@ -49,7 +49,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, check_address_size, each_contribution, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, read_value
-from dwarfgpu.objfile.info.pc_ranges import Ranges
+from dwarfgpu.objfile.info.scopes import Ranges
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:

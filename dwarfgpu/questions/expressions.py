@@ -10,9 +10,9 @@ from attrs import evolve
 
 from dwarfgpu.dialects import encoding_in
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.program.code.repairs import CONDITIONS

@@ -9,7 +9,7 @@ from dwarfgpu import budget
 from dwarfgpu.expr import listing
 from dwarfgpu.expr.location_json import PRICE_AGAIN, JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import Repair, as_written, repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped

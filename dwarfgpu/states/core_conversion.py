@@ -13,7 +13,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.gpu_core.mapped_registers import copied
 from dwarfgpu.machines.machine import NONE, LoadedCodeObject, Machine
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
+from dwarfgpu.objfile.info.scopes import AddressSpans
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.snapshot_files import dispatch_text

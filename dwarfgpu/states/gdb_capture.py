@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.machine import LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import Backend
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
+from dwarfgpu.objfile.info.scopes import AddressSpans
 from dwarfgpu.program.types.model import Pointer, known_size, resolved
 from dwarfgpu.targets.target import AddressSpace, Scope, TargetRegister
 

@@ -324,7 +324,7 @@ def build(
 
 def dwarf(*units: UnitTree, byte_order: str = "little", extra: dict[str, bytes] | None = None, **options: Any) -> Any:
     """What the reader makes of some units."""
-    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
 
     built = build(*units, byte_order=byte_order, extra=extra)
     size = units[0].address_size if units else 8

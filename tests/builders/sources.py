@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 

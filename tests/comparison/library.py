@@ -11,9 +11,9 @@ from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import Line, lines
 from dwarfgpu.objfile.contributions import TableHeader, contributions
-from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes.address_index import read_sets
 from dwarfgpu.objfile.indexes.debug_names import read_tables
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.unit import Unit

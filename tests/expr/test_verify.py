@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, rules, table
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _ExpressionWalk, verify
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve

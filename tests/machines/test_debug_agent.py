@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.machines.debug_agent import is_printed, read_printed
+from dwarfgpu.states.agent_text import is_printed, read_printed
 
 
 def vector(name, values):

@@ -14,7 +14,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.expr.asm import parse
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.columns import Cells, byte_size, item_size
 from dwarfgpu.machines.extents import Extents, Overlap

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 from tests.builders.compiled import compiled

@@ -12,8 +12,8 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, listing, table
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, steps_of
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet

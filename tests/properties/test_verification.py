@@ -9,8 +9,8 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import asm, listing, table
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import Finding, verify
 from tests.builders.parameters import share

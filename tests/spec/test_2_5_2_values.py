@@ -6,7 +6,7 @@ import pytest
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.types import BaseType

@@ -8,8 +8,8 @@ from cases_context import DescribedFrame
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.locations import Location
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet

@@ -5,7 +5,7 @@ import pytest
 from dwarfgpu import dialects
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr.context import Context, DieInfo
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.targets.resolve import resolve

@@ -7,8 +7,8 @@ from cases_context import DescribedFrame, DescribedUnit
 
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.locations import Location
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet

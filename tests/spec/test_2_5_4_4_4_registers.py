@@ -8,8 +8,8 @@ from cases_context import DescribedFrame, DescribedUnit
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet

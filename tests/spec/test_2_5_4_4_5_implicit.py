@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.machines.described import DescribedMachine

@@ -8,10 +8,10 @@ from cases_context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.context import Context, DieReference
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region

@@ -20,10 +20,9 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, types
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.types import BaseType
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import BaseType, Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import answer

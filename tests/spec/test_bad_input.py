@@ -17,8 +17,7 @@ from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
 from dwarfgpu.expr.storages import Memory, Register
-from dwarfgpu.expr.types import BaseType
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import BaseType, Value
 from dwarfgpu.lanes import LaneSet
 from tests.builders.cases import Case, Rows, answer, base_types, run, short, table
 from tests.builders.contexts import TARGET, kind_of, outcome

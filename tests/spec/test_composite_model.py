@@ -22,8 +22,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.locations import Location, SingleLocation
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.types import BaseType

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu.expr.context import Context, Limits
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
 from tests.builders.cases import Rows, answer, die, listed, parsed, short

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.rules import AMD, PRESETS, Rules
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.targets.resolve import resolve

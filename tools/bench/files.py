@@ -24,7 +24,7 @@ EVERY = 8
 """pyelftools is slow: each reader gets every eighth unit."""
 OURS = f"""
 import sys
-from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.objfile.section_source import ImageSections
 for unit in Dwarf(ImageSections(open_image(sys.argv[1]))).units[::{EVERY}]:

@@ -239,8 +239,7 @@ def entries(code: CodeObject) -> None:
 def relations(code: CodeObject) -> None:
     """For some entries of each unit what has to do with others: types, origins, owners, scopes, ranges."""
     from dwarfgpu.objfile.indexes.address_index import size_of_type
-    from dwarfgpu.objfile.info.pc_ranges import scopes_at
-    from dwarfgpu.objfile.info.scopes import qualified_name
+    from dwarfgpu.objfile.info.scopes import qualified_name, scopes_at
 
     for unit in all_units(code):
         dies = list(islice(each(unit.dies()), 20 * DEEP))

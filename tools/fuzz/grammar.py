@@ -578,7 +578,7 @@ class Maker:
         text = self.program()
 
         def traced() -> str:
-            from dwarfgpu.expr.machine import evaluate
+            from dwarfgpu.expr.evaluation import evaluate
 
             where = encoding_context.setting(name, "llvm-user", rules)
             expression = where.parsed(text)

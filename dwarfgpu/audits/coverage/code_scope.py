@@ -14,8 +14,7 @@ from dwarfgpu.audits.coverage.kinds import Meaning
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
-from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.info.scopes import AddressSpans, qualified_name
 from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.program.code.kernel_parameters import is_body, listed_name
 

@@ -17,8 +17,8 @@ from dwarfgpu.audits.coverage.tally import EMPTY_LIST, LEFT_OUT, UNREADABLE, Loc
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of
-from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
+from dwarfgpu.objfile.info.scopes import dead_from, listed, ranges_of
 from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 

@@ -13,8 +13,7 @@ from dwarfgpu.dwarf_constants import name_of, names, number_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
-from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
-from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.info.scopes import SCOPES, covers, in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder

@@ -20,11 +20,11 @@ from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.indexes.debug_names import NameTable
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry

@@ -32,7 +32,7 @@ from dwarfgpu.objfile.call_frames import (
     read_frame_header,
 )
 from dwarfgpu.objfile.contributions import initial_length
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
+from dwarfgpu.objfile.info.scopes import AddressSpans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -46,7 +46,7 @@ from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans
+from dwarfgpu.objfile.info.scopes import SCOPES, AddressSpans
 from dwarfgpu.program.types.base_sizes import has_usual_encoding, has_usual_size
 from dwarfgpu.program.types.model import Array, Struct, contradiction, known_size, resolved
 from dwarfgpu.program.types.reader import Types, is_cplus
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit
 

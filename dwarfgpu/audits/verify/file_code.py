@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, dead_from
+from dwarfgpu.objfile.info.scopes import AddressSpans, dead_from
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image

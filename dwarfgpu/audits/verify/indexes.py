@@ -21,9 +21,8 @@ from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, 
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.info.readers import CODES
-from dwarfgpu.objfile.info.scopes import ANONYMOUS
+from dwarfgpu.objfile.info.scopes import ANONYMOUS, AddressSpans
 from dwarfgpu.program.types.reader import TYPES
 from dwarfgpu.progress import counted
 

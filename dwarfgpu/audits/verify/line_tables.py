@@ -17,7 +17,7 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, UNSIGNED, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
+from dwarfgpu.objfile.info.scopes import AddressSpans
 from dwarfgpu.objfile.line_table import LineHeader, LineMatrix, LineTable, Sequence
 from dwarfgpu.objfile.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table

@@ -15,7 +15,7 @@ from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import contributions
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans
+from dwarfgpu.objfile.info.scopes import AddressSpans
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, RawEntry, raw_list
 
 if TYPE_CHECKING:

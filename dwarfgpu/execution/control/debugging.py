@@ -31,7 +31,7 @@ from dwarfgpu.execution.control.watching import (
 from dwarfgpu.execution.halts import Halt, ValueChange, WatchHit
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange
-from dwarfgpu.objfile.info.pc_ranges import covers
+from dwarfgpu.objfile.info.scopes import covers
 from dwarfgpu.program.frames.answers import location_of
 from dwarfgpu.program.frames.evaluator import SourceExpression, is_constant, variables_in
 from dwarfgpu.program.values.objects import Object

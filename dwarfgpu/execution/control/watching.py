@@ -18,7 +18,7 @@ from dwarfgpu.execution.control.stepping import CodeMap, change_of_depth
 from dwarfgpu.execution.halts import ValueChange, WatchHit
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.pc_ranges import covers
+from dwarfgpu.objfile.info.scopes import covers
 from dwarfgpu.program.types.model import Type, byte_size
 
 if TYPE_CHECKING:

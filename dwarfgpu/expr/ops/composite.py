@@ -10,7 +10,7 @@ from dwarfgpu.expr.locations import PLAIN, UNDEFINED, IncompleteComposite, Locat
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
 from dwarfgpu.expr.table import operation, section
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:

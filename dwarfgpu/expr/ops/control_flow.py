@@ -12,7 +12,7 @@ from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.instruction import TAKEN
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.table import comparison, operation, section
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import uniform_flag
 
 if TYPE_CHECKING:

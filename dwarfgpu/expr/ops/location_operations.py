@@ -21,7 +21,7 @@ from dwarfgpu.expr.locations import UNDEFINED, Entry, Location, union
 from dwarfgpu.expr.ops.value_operations import dereference
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, pointer_misuse
 from dwarfgpu.expr.table import equivalent, operation, section
-from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.expr.types import ImplicitPointerValue, Value
 from dwarfgpu.lanes import uniform
 from dwarfgpu.targets.target import AddressSpace, Scope
 

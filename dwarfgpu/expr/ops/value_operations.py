@@ -14,7 +14,7 @@ from dwarfgpu.expr.instruction import Step, decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.storages import pointer_misuse
 from dwarfgpu.expr.table import binary, equivalent, operation, section
-from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.expr.types import ImplicitPointerValue, Value
 from dwarfgpu.lanes import refuse
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, UNSIGNED, class_of
-from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, is_dead
 from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scan import Plan, scan
+from dwarfgpu.objfile.info.scopes import Budget, Ranges, is_dead
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder

@@ -1,4 +1,4 @@
-"""Look-up of functions, variables and types by name and by address.
+"""The debugging information of a file, and look-up of functions, variables and types by name and by address.
 
 A name is looked up in ``.debug_names`` for the units that it covers, and else in the bytes of the sections; an address
 in the ranges of the units. Only the units that a question needs are read, and a unit that is asked again and again gets
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import DW_AT_abstract_origin, DW_AT_inline, DW_TAG_inlined_subroutine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, KINDS, IndexEntry, NameIndex, is_named, kind_of
+from dwarfgpu.objfile.info.debug_file import DebugFile
 from dwarfgpu.objfile.info.forms import REF_UNIT
-from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, covers
-from dwarfgpu.objfile.info.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
+from dwarfgpu.objfile.info.scopes import ANONYMOUS, Budget, Ranges, covers, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.progress import counted
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
-    from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
+
 
 LONGEST = 1000
 """Names with more bytes are not listed."""
@@ -35,6 +35,29 @@ SEARCHES = 4
 """A unit that has been searched more often than this gets an index."""
 KEPT_NAMES = 1024
 """How many names have their results kept: a debugger asks for the same ones again and again."""
+
+
+class Dwarf(DebugFile):
+    """All units of one file, with their index."""
+
+    _index: Index | None = None
+
+    @property
+    def index(self) -> Index:
+        """Look-up by name and by address."""
+        if self._index is None:
+            self._index = Index(self)
+        return self._index
+
+    def drop_caches(self) -> None:
+        self._index = None
+        super().drop_caches()
+
+
+def index_of(unit: Unit) -> Index:
+    """Return the index of the file that a unit is in."""
+    file: Any = unit.dwarf
+    return file.index  # type: ignore[no-any-return]
 
 
 class Index:

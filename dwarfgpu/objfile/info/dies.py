@@ -179,7 +179,7 @@ class Die:
 
     def ranges(self) -> list[tuple[int, int]]:
         """Return the addresses of its code (DWARF 5, 2.17); empty when it has none."""
-        from dwarfgpu.objfile.info.pc_ranges import ranges_of
+        from dwarfgpu.objfile.info.scopes import ranges_of
 
         return ranges_of(self)
 

@@ -12,8 +12,7 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.pc_ranges import Position
-from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.info.scopes import Position, qualified_name
 from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.scopes import NOWHERE, FunctionScope, SourceCall, SourceLine, functions_at
 

@@ -25,8 +25,8 @@ from dwarfgpu.objfile.section_source import ImageSections
 if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import TrapTable
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
     from dwarfgpu.objfile.info.split import SplitFile
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel as Kernel  # noqa: PLC0414
@@ -320,7 +320,7 @@ class CodeObject:
     @cached_property
     def dwarf(self) -> Dwarf:
         """The debugging information, with the package and the split files that lie beside the file."""
-        from dwarfgpu.objfile.dwarf import Dwarf
+        from dwarfgpu.objfile.indexes.lookup import Dwarf
 
         return Dwarf(
             self.debug.sections,

@@ -12,8 +12,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS, Symbol
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
-from dwarfgpu.objfile.info.pc_ranges import Ranges
-from dwarfgpu.objfile.info.scopes import is_local, qualified_name
+from dwarfgpu.objfile.info.scopes import Ranges, is_local, qualified_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import short_name

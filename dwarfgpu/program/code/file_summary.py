@@ -19,8 +19,8 @@ from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_object import ABI_V2, ABI_V3, CodeObject, TargetOf, has_xnack_v2
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
     from dwarfgpu.objfile.info.unit import Unit
 
 __all__ = ["SectionInfo"]

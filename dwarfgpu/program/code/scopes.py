@@ -9,8 +9,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.indexes.name_index import is_static as is_static_location
-from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers, listed, scopes_at
-from dwarfgpu.objfile.info.scopes import enclosing_function
+from dwarfgpu.objfile.info.scopes import SCOPES, covers, enclosing_function, listed, scopes_at
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.indexes.lookup import Index

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen, immutable
-from dwarfgpu.objfile.info.pc_ranges import covers
+from dwarfgpu.objfile.info.scopes import covers
 from dwarfgpu.objfile.line_table import DISCRIMINATOR, IS_STMT, FileEntry, LineMatrix, LineTable
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy

@@ -11,7 +11,7 @@ from dwarfgpu.cfi.activation import TailCallSite
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.objfile.dwarf import index_of
+from dwarfgpu.objfile.indexes.lookup import index_of
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Die

@@ -24,12 +24,12 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame, UnitInfo, known_register
+from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.table import find as find_operation
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.machines.protocol import Backend, not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name

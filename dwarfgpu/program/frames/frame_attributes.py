@@ -19,7 +19,7 @@ from dwarfgpu.program.frames.variable import PARAMETER
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.types import Value
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.frames.frame import Frame

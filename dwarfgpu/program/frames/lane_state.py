@@ -18,8 +18,8 @@ from dwarfgpu.cfi.activation import FREE_FRAMES, Activation, Parted
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor, Reading
+from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.locations import Location, is_undefined
-from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, each_part

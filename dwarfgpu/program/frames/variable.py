@@ -16,7 +16,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
-from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -44,7 +44,7 @@ from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.expr.values import Value
+    from dwarfgpu.expr.types import Value
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit

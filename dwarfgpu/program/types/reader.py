@@ -13,8 +13,8 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, noting
-from dwarfgpu.objfile.dwarf import Dwarf, index_of
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
+from dwarfgpu.objfile.indexes.lookup import Dwarf, index_of
 from dwarfgpu.objfile.info.dies import Attribute, Die
 from dwarfgpu.objfile.info.forms import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of

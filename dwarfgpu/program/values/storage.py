@@ -23,18 +23,16 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingCo
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.access import Accessor, Reading, Window
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.evaluation import Evaluation, evaluate
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.location_operations import at_address
 from dwarfgpu.expr.pieces import alike_bits
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
-from dwarfgpu.expr.types import generic
-from dwarfgpu.expr.values import Value
+from dwarfgpu.expr.types import Value, generic
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneFault
-from dwarfgpu.objfile.dwarf import index_of
+from dwarfgpu.objfile.indexes.lookup import index_of
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, constant_bytes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.kinds import NO_LOCATION
 from dwarfgpu.audits.coverage.sums import file_coverage
 from dwarfgpu.audits.coverage.tally import Tally
-from dwarfgpu.objfile.info.pc_ranges import ranges_of
+from dwarfgpu.objfile.info.scopes import ranges_of
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import AUTO, OFF, CodeObject, opened
 from dwarfgpu.program.code.loaded import location_list

@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes import debug_names as names_module
 from dwarfgpu.objfile.indexes import lookup as index_module
 from dwarfgpu.objfile.indexes import name_search
 from dwarfgpu.objfile.indexes.address_index import AddressSet, read_sets
 from dwarfgpu.objfile.indexes.debug_names import hash_of, read_tables
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.indexes.name_index import KINDS, is_static, kind_of
-from dwarfgpu.objfile.info import pc_ranges
 from dwarfgpu.objfile.info import scopes as scopes_module
 from dwarfgpu.objfile.info.scopes import in_scopes, qualified_name, split_name
 from dwarfgpu.objfile.lists import list_encoding
@@ -492,7 +491,7 @@ def test_one_broken_unit_does_not_hide_the_others():
 
 def test_functions_that_share_a_list_of_ranges_are_limited(monkeypatch):
     """A hundred functions with a list of a hundred ranges are ten thousand ranges."""
-    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 500)
+    monkeypatch.setattr(scopes_module, "MIN_RANGES", 500)
     lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
     functions = [entry("subprogram", "f", ("ranges", "sec_offset", 16)) for _ in range(100)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})
@@ -515,7 +514,7 @@ def test_entries_that_share_a_list_of_ranges_read_it_once(monkeypatch, end):
 
 
 def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
-    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 1050)
+    monkeypatch.setattr(scopes_module, "MIN_RANGES", 1050)
     lists = table_of_lists(rnglist(*(("start_length", 0x1000 * i, 8) for i in range(1, 101)), "end_of_list"))
     low = ("low_pc", "addr", 0)
     trees = [unit(die("compile_unit", low, ("ranges", "sec_offset", 16), children=True)) for _ in range(40)]
@@ -528,7 +527,7 @@ def test_units_that_share_a_list_of_ranges_are_limited(monkeypatch):
 
 def test_lists_of_ranges_that_overlap_are_limited(monkeypatch):
     """Without an end, each reaches over all that follow it; that they give no ranges does not matter."""
-    monkeypatch.setattr(pc_ranges, "MIN_RANGES", 50)
+    monkeypatch.setattr(scopes_module, "MIN_RANGES", 50)
     lists = table_of_lists(rnglist(*[("base_address", 0)] * 100, ("start_length", 0x1000, 8), "end_of_list"))
     functions = [die("subprogram", ("ranges", "sec_offset", 16 + 9 * i)) for i in range(100)]
     one = dwarf(unit(die("compile_unit", *functions)), extra={".debug_rnglists": lists})

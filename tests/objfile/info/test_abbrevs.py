@@ -260,7 +260,7 @@ def test_a_padded_code_is_understood():
     abbreviations = declaration(1, 0x11, (NAME, "string"), children=1) + declaration(2, 0x34, (NAME, "data1")) + b"\0"
     body = b"\x81\x80\x00cu\0" + b"\x82\x00\x07" + b"\x02\x08" + b"\0"
     header = (len(body) + 8).to_bytes(4, "little") + b"\5\0\1\x08\0\0\0\0"
-    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
 
     found = Dwarf(DictSections({".debug_info": header + body, ".debug_abbrev": abbreviations})).units[0]
     assert [each.values for each in found.dies()] == [(b"cu",), (7,), (8,)]
@@ -270,7 +270,7 @@ def test_a_padded_code_is_understood():
 
 def test_every_unit_of_a_file_has_its_own_codes():
     built = build(unit(entry("compile_unit", "a")), unit(die("type_unit", ("name", "data1", 3))))
-    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.indexes.lookup import Dwarf
 
     first, second = Dwarf(DictSections(built.sections)).units
     assert first.table is not second.table

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes.address_index import size_of_type
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.info import tree as tree_module
 from tests.builders.dwarf import DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised

@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.objfile.info.pc_ranges import Position, covers, scopes_at
+from dwarfgpu.objfile.info.scopes import Position, covers, scopes_at
 from dwarfgpu.objfile.line_table import line_table
 from tests.builders import compiled
 from tests.builders.parameters import for_each

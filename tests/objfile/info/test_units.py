@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, Unsupported
 from dwarfgpu.objfile import section_source as source_module
-from dwarfgpu.objfile.dwarf import Dwarf
+from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.info.forms import LOOKED_UP
 from dwarfgpu.objfile.info.split import package_parts
 from dwarfgpu.objfile.info.unit import read_headers

@@ -14,9 +14,9 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr import asm, locations
 from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.program.code.code_object import opened

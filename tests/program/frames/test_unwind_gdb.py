@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.machine import evaluate, result_for
+from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import constant_bytes
