@@ -120,7 +120,7 @@ def test_elements_of_a_buffer_are_printed_as_python_slices_them(run):
 
 def test_an_address_of_the_file_is_a_place_as_its_loaded_one_is(run):
     launch = (*LAUNCH, "out=zeros(4)", "--break")
-    start = opened(FILE).kernels.kernels.named("group_x")[0].entry
+    start = opened(FILE).kernels.named("group_x")[0].entry
     out = " ".join(run(*launch, f"*{start:#x}")[1].split())
     loaded = re.search("breakpoint 1 at (0x7f[0-9a-f]+)", out)[1]
     for place in (f"{start:#x}", loaded, f"*{loaded}"):

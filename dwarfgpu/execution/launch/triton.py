@@ -47,7 +47,7 @@ def triton_launch(file: CodeObject) -> TritonLaunch | None:
         facts = json.loads(read_input(str(path), MAX_SIZE))
     except (DwarfGpuError, ValueError, RecursionError):
         return None
-    if not isinstance(facts, dict) or not file.kernels.kernels.named(str(facts.get("name"))):
+    if not isinstance(facts, dict) or not file.kernels.named(str(facts.get("name"))):
         return None
     shared, warps = facts.get("shared"), facts.get("num_warps")
     lanes = facts.get("threads_per_warp", facts.get("warp_size"))
@@ -73,7 +73,7 @@ def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, l
     check_has_kernels(file)
     triton = triton_launch(file)
     if triton is not None:
-        named = file.kernels.kernels.named(words[0]) if words else []
+        named = file.kernels.named(words[0]) if words else []
         return triton.kernel, list(words[1:] if named else words)
     if not words or re.match(r"[A-Za-z_]\w*=", words[0]):
         before = f" before {words[0][:40]}" if words else ""

@@ -8,7 +8,7 @@ after them; the CLRX assembler writes the same.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -19,7 +19,7 @@ from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
 from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL, Symbol
 from dwarfgpu.objfile.kernels import descriptor_fields as bits
-from dwarfgpu.objfile.kernels.metadata import KernelMetadata, LazyRecords, Metadata, read_metadata, target_name
+from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata, read_metadata, target_name
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
@@ -256,57 +256,30 @@ class Kernel:
         return "tgsplit" if split else "cu"
 
 
-class KernelList(LazyRecords[Kernel]):
-    """The kernels of a code object in the order of the file.
-
-    A source has the name of a kernel, the symbol of its descriptor or kernel code, and the number of its metadata.
-    """
-
-    def __init__(
-        self,
-        image: Image,
-        generation: int | None = None,
-        sources: Sequence[tuple[str, Symbol | None, int | None]] = (),
-        metadata: Metadata | None = None,
-    ) -> None:
-        def make(index: int) -> Kernel:
-            name, symbol, number = sources[index]
-            described = None if number is None or metadata is None else metadata.kernels[number]
-            return _kernel(image, name, symbol, described, generation)
-
-        super().__init__(len(sources), make)
-        self._sources = sources
-        self._described = () if metadata is None else metadata.names
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all kernels, which need no more of them."""
-        return [name for name, _, _ in self._sources]
-
-    def named(self, name: str) -> list[Kernel]:
-        """Return the kernels with a name: their own, that of a symbol, or one of those in the metadata."""
-        return [
-            self[index]
-            for index, (own, symbol, number) in enumerate(self._sources)
-            if name == own
-            or (symbol is not None and name == symbol.name)
-            or (number is not None and name in self._described[number])
-        ]
-
-
 @frozen
 class Kernels:
     """The kernels of a code object, and what is wrong with others."""
 
-    kernels: KernelList
+    kernels: tuple[Kernel, ...]
+    """The kernels in the order of the file."""
     metadata: Metadata | None
     processor: str | None
     problems: tuple[DwarfGpuError, ...]
 
+    def named(self, name: str) -> list[Kernel]:
+        """Return the kernels with a name: their own, that of a symbol, or one of those in the metadata."""
+        return [
+            kernel
+            for kernel in self.kernels
+            if name == kernel.name
+            or (kernel.symbol is not None and name == kernel.symbol.name)
+            or (kernel.metadata is not None and name in (kernel.metadata.name, kernel.metadata.symbol))
+        ]
+
 
 def no_kernels(image: Image, *problems: DwarfGpuError) -> Kernels:
     """Return the kernels of a file that has none, or whose kernels cannot be read."""
-    return Kernels(KernelList(image), None, None, problems)
+    return Kernels((), None, None, problems)
 
 
 def read_kernels(image: Image, processor: str | None = None) -> Kernels:
@@ -325,23 +298,24 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = bits.generation_of(processor) if processor else None
-    known = () if metadata is None else metadata.names
-    by_symbol = {symbol: number for number, (_, symbol) in enumerate(known) if symbol}
+    known = () if metadata is None else metadata.kernels
+    by_symbol = {described.symbol: described for described in known if described.symbol}
     symbols = _kernel_symbols(image, set(by_symbol))
-    sources: list[tuple[str, Symbol | None, int | None]] = []
+    kernels: list[Kernel] = []
     for name, symbol in symbols.items():
-        sources.append((name, symbol, _described(by_symbol, name)))
+        found = next((by_symbol[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in by_symbol), None)
+        kernels.append(_kernel(image, name, symbol, found, generation))
         try:
             problems += _misaligned(image, name, symbol)
         except DwarfGpuError as error:
             problems.append(error)
-    for symbol_name, number in by_symbol.items():
+    for symbol_name, described in by_symbol.items():
         name = _kernel_name(symbol_name)
         if name not in symbols:
             message = f"the kernel {name} has metadata, but there is no symbol {symbol_name}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
-            sources.append((name, None, number))
-    return Kernels(KernelList(image, generation, sources, metadata), metadata, processor, tuple(problems))
+            kernels.append(_kernel(image, name, None, described, generation))
+    return Kernels(tuple(kernels), metadata, processor, tuple(problems))
 
 
 def _bytes_of(image: Image, symbol: Symbol) -> bytes:
@@ -473,10 +447,6 @@ def _kernel_symbols(image: Image, described: set[str]) -> dict[str, Symbol]:
 def _kernel_name(symbol: str) -> str:
     """Return the name of the kernel that a descriptor's symbol belongs to; the metadata of V2 writes ``name@kd``."""
     return symbol.removesuffix(".kd").removesuffix("@kd")
-
-
-def _described(by_symbol: dict[str, int], name: str) -> int | None:
-    return next((by_symbol[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in by_symbol), None)
 
 
 def _kernel(

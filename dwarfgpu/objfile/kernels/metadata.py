@@ -6,10 +6,8 @@ the same records, with the words of V3; what a document says in its own words is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -100,40 +98,6 @@ class KernelMetadata:
     """What the text does not define."""
 
 
-class LazyRecords(Sequence[T]):
-    """Records in their order, each of which is made when it is asked for first."""
-
-    def __init__(self, count: int, make: Callable[[int], T]) -> None:
-        self._made: list[T | None] = [None] * count
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        numbers = range(len(self._made))[index]
-        if isinstance(numbers, range):
-            return tuple(map(self.__getitem__, numbers))
-        record = self._made[numbers]
-        if record is None:
-            record = self._made[numbers] = self._make(numbers)
-        return record
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-
 @frozen
 class PrintfFormat:
     """One ``printf`` of the program: ``ID:N:S[0]:...:S[N-1]:FormatString``."""
@@ -153,10 +117,8 @@ class Metadata:
     """The version of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
     target: str | None
     """The target triple and target ID, since V4."""
-    kernels: LazyRecords[KernelMetadata]
+    kernels: tuple[KernelMetadata, ...]
     """The metadata of all kernels, in the order of the documents."""
-    names: tuple[tuple[str | None, str | None], ...]
-    """The name and the symbol of each kernel."""
     printf: tuple[PrintfFormat, ...]
     documents: tuple[dict[Any, Any], ...]
     """The documents as they are, one for each note."""
@@ -267,7 +229,7 @@ class _Documents:
         self._where = ("", 0)
         self._version: tuple[int, ...] | None = None
         self._target: str | None = None
-        self._kernels: list[KernelMetadata | dict[Any, Any]] = []  # what waits is a map that has no mistakes
+        self._kernels: list[KernelMetadata] = []
         self._printf: list[PrintfFormat] = []
         self._documents: list[dict[Any, Any]] = []
         self._problems: list[DwarfGpuError] = []
@@ -278,22 +240,11 @@ class _Documents:
             encoding,
             self._version,
             self._target,
-            LazyRecords(len(self._kernels), self._made),
-            tuple(self._names(kernel) for kernel in self._kernels),
+            tuple(self._kernels),
             tuple(self._printf),
             tuple(self._documents),
             tuple(self._problems),
         )
-
-    def _made(self, index: int) -> KernelMetadata:
-        kernel = self._kernels[index]
-        return self._kernel(kernel) if isinstance(kernel, dict) else kernel
-
-    @staticmethod
-    def _names(kernel: KernelMetadata | dict[Any, Any]) -> tuple[str | None, str | None]:
-        if isinstance(kernel, dict):
-            return kernel.get(".name"), kernel.get(".symbol")
-        return kernel.name, kernel.symbol
 
     def read(self, note: Note) -> None:
         """Read one note."""
@@ -314,8 +265,7 @@ class _Documents:
         self._target = self._target or self._value(document.get("amdhsa.target"), str, "amdhsa.target")
         maps = self._maps(kernels, prefix + keys[1])
         room = MAX_KERNELS - len(self._kernels)
-        items = [item if prefix else _modern_kernel(item) for item in maps[:room]]
-        self._kernels += items if _are_sound(items) else map(self._kernel, items)
+        self._kernels += [self._kernel(item if prefix else _modern_kernel(item)) for item in maps[:room]]
         if len(maps) > room:
             self._problem(f"more than {MAX_KERNELS} kernels are not read", "too_large")
         self._read_printf(printf, prefix + keys[2])
@@ -434,41 +384,6 @@ class _Documents:
                 self._problem(f"{key} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString", "bad_printf")
             else:
                 self._printf.append(format_)
-
-
-def _are_sound(kernels: list[dict[Any, Any]]) -> bool:
-    """Return whether there is certainly nothing wrong with some kernels, as they are in a document of V3 or later."""
-    lists = [item[".args"] for item in kernels if item.get(".args") is not None]
-    if any(type(arguments) is not list for arguments in lists):
-        return False
-    arguments = [*chain.from_iterable(lists)]
-    return (
-        set(map(type, arguments)) <= {dict}
-        and _have_types(kernels, _KERNEL_FIELDS, _REQUIRED)
-        and _have_types(arguments, _ARGUMENT_FIELDS)
-    )
-
-
-def _have_types(maps: list[dict[Any, Any]], fields: dict[str, type], required: tuple[str, ...] = ()) -> bool:
-    """Return whether some maps have all required keys, and only values of the types that fields have."""
-    by_keys: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
-    for item in maps:
-        by_keys.setdefault(tuple(item), []).append(item)
-    for keys, alike in by_keys.items():
-        if not set(required) <= set(keys):
-            return False
-        for key in keys:
-            kind = fields.get(key)
-            if kind is None:
-                continue
-            values = [*map(itemgetter(key), alike)]
-            if kind is tuple:
-                if any(type(value) is not list for value in values):
-                    return False
-                kind, values = int, [*chain.from_iterable(values)]
-            if not set(map(type, values)) <= {kind}:
-                return False
-    return True
 
 
 def _printf(text: str) -> PrintfFormat | None:

@@ -214,7 +214,7 @@ class CodeObject:
         """Return the kernels with the given names, each a symbol or a name in the source."""
         kernels: list[Kernel] = []
         for name in names:
-            same = self.kernels.kernels.named(name) or self._kernels_called(name)
+            same = self.kernels.named(name) or self._kernels_called(name)
             if not same:
                 raise self._no_kernel(name)
             kernels += [kernel for kernel in same if kernel not in kernels]
@@ -227,11 +227,11 @@ class CodeObject:
         """
         from dwarfgpu.encoding.demangle import demangled, short_names
 
-        known, packed = self.kernels.kernels, "".join(name.split())
+        packed = "".join(name.split())
 
         def called(names: Callable[[str], Iterable[str]]) -> list[Kernel]:
-            symbols = enumerate(known.names)
-            return [known[index] for index, own in symbols if packed in ("".join(each.split()) for each in names(own))]
+            known = self.kernels.kernels
+            return [each for each in known if packed in ("".join(name.split()) for name in names(each.name))]
 
         return called(lambda own: [demangled(own)]) or called(short_names)
 
@@ -239,7 +239,7 @@ class CodeObject:
         """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
         from dwarfgpu.encoding.demangle import demangled, without_parameters
 
-        symbols = self.kernels.kernels.names
+        symbols = [kernel.name for kernel in self.kernels.kernels]
         names = [without_parameters(demangled(symbol)) for symbol in symbols]
         return [symbol if names.count(name) > 1 else name for symbol, name in zip(symbols, names, strict=True)]
 
@@ -250,8 +250,10 @@ class CodeObject:
         from dwarfgpu.encoding.demangle import short_names
 
         known = self.kernel_names()
-        symbols = zip(known, self.kernels.kernels.names, strict=True)
-        meant = {short: own for own, symbol in symbols for short in short_names(symbol)} | {own: own for own in known}
+        named = zip(known, self.kernels.kernels, strict=True)
+        meant = {short: own for own, kernel in named for short in short_names(kernel.name)} | {
+            own: own for own in known
+        }
         close = list(dict.fromkeys(meant[each] for each in get_close_matches(name, meant, n=3)))
         more = f" and {len(known) - 12} more" if len(known) > 12 else ""
         hint = (

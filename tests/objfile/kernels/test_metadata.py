@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dwarfgpu.objfile.kernels.metadata as metadata_module
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.planning import plan
@@ -195,41 +194,6 @@ def test_arguments_that_look_the_same_are_read_each():
         assert [each.other for each in kernel.args] == [{}, {}, {}, {}, {".other": [1]}, {}]
     wrong = [problem.message for problem in found.problems if ".size" in problem.message]
     assert [message.rpartition(" ")[2] for message in wrong] == ["True", "4.0", "True", "4.0"]
-
-
-VALUES = [0, 8, True, None, "k", "", 1.5, [1, 2], [1, "x"], {}, {".size": 4}]
-CHANGES = st.lists(
-    st.tuples(
-        st.sampled_from(["kernel", "argument"]), st.integers(0, 3),
-        st.sampled_from([*KERNEL, ".args", ".kind", ".language_version", ".offset", ".size", ".value_kind", "other"]),
-        st.sampled_from(VALUES),
-    ),
-    max_size=4)  # fmt: skip
-
-
-@given(CHANGES)
-def test_kernels_that_are_read_later_are_those_that_are_read_at_once(changes):
-    def read():
-        arguments = [{".offset": 8 * index, ".size": 8, ".value_kind": "by_value"} for index in range(3)]
-        kernels = [{**KERNEL, ".name": name, ".symbol": f"{name}.kd"} for name in "abcd"]
-        for kernel in kernels:
-            kernel[".args"] = [*map(dict, arguments)]
-        for place, index, key, value in changes:
-            target = kernels[index]
-            if place == "argument" and isinstance(target.get(".args"), list):
-                target = target[".args"][0] if target[".args"] and isinstance(target[".args"][0], dict) else target
-            target[key] = value
-        return metadata_of(document(*kernels))
-
-    later = read()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata_module, "_are_sound", lambda _kernels: False)
-        at_once = read()
-    assert [*later.names] == [(each.name, each.symbol) for each in at_once.kernels]
-    assert later.kernels[2:] == at_once.kernels[2:]
-    assert later.kernels == at_once.kernels
-    assert repr(later.kernels) == repr(at_once.kernels)
-    assert [*map(str, later.problems)] == [*map(str, at_once.problems)]
 
 
 def test_arguments_without_an_offset_follow_each_other():
