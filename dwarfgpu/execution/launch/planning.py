@@ -165,8 +165,7 @@ def plan(
 def _facts(file: CodeObject, name: str) -> Facts:
     kernel, *others = file.kernels_named([name])
     if others:
-        symbols = [kernel.name for kernel in file.kernels.kernels]
-        names = dict(zip(symbols, file.kernel_names(), strict=True))
+        names = dict(zip((kernel.name for kernel in file.kernels.kernels), file.kernel_names(), strict=True))
         known = ", ".join(quote(names[candidate.name]) for candidate in (kernel, *others[:6]))
         raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
     kernel = DescribedKernel(file, kernel).kernel

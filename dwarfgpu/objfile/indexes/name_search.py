@@ -9,7 +9,7 @@ exclude that there is more, `LookAtAll` says so.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -38,12 +38,6 @@ _INDEX_SIZES = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, d
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
-_SUSPECTS = (
-    re.compile(rb"(?s)[\x31\x47\xb1\xc7](?<![\x80-\xff].)\x80*\x00?[\x10\x20\x16\x1c\x24\x90\xa0\x96\x9c\xa4]"),
-    re.compile(rb"(?s)[\x03\x6e\x83\xee](?<![\x80-\xff].)\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
-    re.compile(rb"\x87[\x40\xc0]\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
-)
-"""Bytes that a table must have not to be such a table, quickly found. One that is such a table may have them, too."""
 _PLAIN_TABLE = re.compile(
     rb"""(?xs)
     (?:
@@ -94,7 +88,6 @@ class NameSearch:
         self._order = first.format.byte_order
         self._starts = [unit.offset for unit in units]
         self._odd: dict[int, bool] = {}
-        self._suspects: list[int] | None = None
 
     def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
         """Yield those of the units that may have a name, each with the places to read, or None to read all entries."""
@@ -159,17 +152,8 @@ class NameSearch:
         start, section = unit.part(".debug_abbrev")
         start += unit.header.abbreviations
         if start not in self._odd:
-            data = self.source.data(section)
-            if self._suspects is None:
-                self._suspects = sorted(match.start() for pattern in _SUSPECTS for match in pattern.finditer(data))
-                self._suspects.append(len(data))
-            parts = {unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units}
-            tables = sorted(part for part in parts if part < len(data))
-            for table, end in zip(tables, [*tables[1:], len(data)], strict=False):
-                following = bisect_left(self._suspects, table)
-                suspect = following == len(self._suspects) or self._suspects[following] < end
-                self._odd[table] = suspect and _PLAIN_TABLE.match(data, table) is None
-            self._odd.setdefault(start, False)  # there is no table: the unit has no entries that can be read
+            data = self.source.data(section)  # without a table the unit has no entries that can be read
+            self._odd[start] = start < len(data) and _PLAIN_TABLE.match(data, start) is None
         return self._odd[start]
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.info import forms
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 
 if TYPE_CHECKING:
@@ -22,18 +21,11 @@ if TYPE_CHECKING:
     Select: TypeAlias = Callable[[Abbreviation], tuple[int, ...] | None]
     """The numbers of the attributes that are wanted of such entries; None when the entries are not."""
 
-# Entries in which nothing is that has a name or code of its own, so that a sibling attribute saves looking.
-_CLOSED = dw.numbers(
-    "DW_TAG",
-    "array_type enumeration_type subroutine_type inlined_subroutine call_site GNU_template_parameter_pack "
-    "GNU_formal_parameter_pack GNU_call_site",
-)
-
 
 class Plan:
     """What to do with the entries of one abbreviation."""
 
-    __slots__ = ("_indices", "abbreviation", "jump", "note", "pick", "places", "size", "unpack", "wanted")
+    __slots__ = ("_indices", "abbreviation", "note", "pick", "places", "size", "unpack", "wanted")
 
     def __init__(self, abbreviation: Abbreviation, wanted: tuple[int, ...] | None) -> None:
         self.abbreviation = abbreviation
@@ -42,11 +34,8 @@ class Plan:
         """What the caller of the scan remembers about these entries."""
         layout = abbreviation.layout
         indexes = [] if wanted is None else [abbreviation.index_of(number) for number in wanted]
-        self.jump = _sibling(abbreviation)
-        present = sorted({i for i in (*indexes, self.jump) if i >= 0 and layout.slots[i] >= 0})
+        present = sorted({i for i in indexes if i >= 0 and layout.slots[i] >= 0})
         self._indices = tuple(present)
-        if self.jump >= 0:
-            self.jump = present.index(self.jump)
         self.places = {
             number: present.index(i) for number, i in zip(wanted or (), indexes, strict=True) if i in present
         }
@@ -66,17 +55,6 @@ class Plan:
         return self.pick(data, position) if self.unpack is None else self.unpack(data, position)
 
 
-def _sibling(abbreviation: Abbreviation) -> int:
-    """Return the attribute that leads past all that the entry owns, if nothing below it can be wanted; else -1."""
-    if abbreviation.has_children and (
-        abbreviation.tag in _CLOSED or (abbreviation.tag == dw.DW_TAG_subprogram and is_declaration(abbreviation))
-    ):
-        index = abbreviation.index_of(dw.DW_AT_sibling)
-        if index >= 0 and abbreviation.forms[index] in forms.REF_UNIT:
-            return index
-    return -1
-
-
 def is_declaration(abbreviation: Abbreviation) -> bool:
     """Return whether all entries of an abbreviation are declarations. DW_FORM_flag says it in the entry."""
     return abbreviation.form_of(dw.DW_AT_declaration) == dw.DW_FORM_flag_present
@@ -89,7 +67,7 @@ def _plans(table: AbbreviationTable, select: Select) -> tuple[list[int], list[Pl
     for code, abbreviation in enumerate(table.dense):
         if abbreviation is not None:
             wanted = select(abbreviation)
-            if wanted is None and abbreviation.layout.size >= 0 and _sibling(abbreviation) < 0:
+            if wanted is None and abbreviation.layout.size >= 0:
                 sizes[code] = abbreviation.layout.size
             else:
                 plans[code] = Plan(abbreviation, wanted)
@@ -127,7 +105,7 @@ def _scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ..
             if unpack is not None:
                 picked = unpack(data, at_code)
                 following = at_code + plan.size
-            elif plan.wanted is not None or plan.jump >= 0:
+            elif plan.wanted is not None:
                 picked = plan.pick(data, at_code)
                 following = picked[-1]
             else:
@@ -137,12 +115,6 @@ def _scan(unit: Unit, select: Select) -> Iterator[tuple[int, Plan, tuple[Any, ..
                 raise truncated(unit.offset + position, unit.section)
             if plan.wanted is not None:
                 yield position, plan, picked
-            if plan.jump >= 0:
-                sibling = picked[plan.jump]
-                if not following < sibling <= end:
-                    message = f"the sibling at {sibling:#x} is not after the entry"
-                    raise MalformedFile("bad_sibling", message, spec="DWARF 5, 2.3")
-                following = sibling
             position = following
     except FAILURES:
         raise truncated(unit.offset + position, unit.section) from None

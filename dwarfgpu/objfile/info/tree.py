@@ -3,9 +3,6 @@
 Nothing is kept of most entries. There is a mark in every half kilobyte, the beginning of an entry with the one that
 owns it, and what lies between two marks is found again when it is asked for. The unit is read once, no further than
 needed, and no value is decoded.
-
-The first few questions about a unit are answered without marks where the producer says what is beside an entry
-(DW_AT_sibling): then the way to a place leads over all that does not contain it.
 """
 
 from __future__ import annotations
@@ -14,18 +11,13 @@ from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.dwarf_constants import DW_AT_sibling
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.info.forms import REF_UNIT
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
-    from dwarfgpu.objfile.info.readers import Skip
+    from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
 
 STRIDE = 512
-DESCENTS = 16
-"""How many questions about a unit are answered without marks."""
 MAX_DEPTH = 1 << 16
 """Entries nested deeper than this are refused."""
 
@@ -47,7 +39,6 @@ class UnitTree:
         self._seen: set[int] = set()  # entries that questions were answered by
         self._latest = first  # the entry that the last question was answered by
         self._error: DwarfGpuError | None = None
-        self._questions = 0
 
     def contains(self, offset: int) -> bool:
         """Return whether an entry begins at an offset."""
@@ -60,8 +51,6 @@ class UnitTree:
             return None
         if place in self._seen:
             return place
-        if self._descends():
-            return self._descend(place)
         self._read(place + 1)
         if self._position <= place:
             return None  # the unit entry has ended before
@@ -82,9 +71,6 @@ class UnitTree:
         if offset <= self._first:
             return None
         parent = self._parents.get(offset)
-        if parent is None and self._descends():
-            self._descend(offset)
-            parent = self._parents.get(offset)
         if parent is None:
             self._read(offset + 1)
             if self._position <= offset:
@@ -97,53 +83,6 @@ class UnitTree:
         message = f"no entry begins at {self._unit + offset:#x}"
         error = MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5")
         return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
-
-    def _descends(self) -> bool:
-        self._questions += 1
-        return self._questions <= DESCENTS and self._table.keep("siblings", has_siblings)
-
-    def _descend(self, place: int) -> int | None:
-        """Return the entry around a place, and remember the parents on the way to it."""
-        data, table, known = self._data, self._table, self._table.dense
-        siblings: dict[Abbreviation, Skip] = table.keep("sibling readers", lambda _: {})
-        owners: list[int] = []
-        position, end = self._first, len(data)
-        try:
-            while position <= place:
-                code = data[position]
-                if not code:
-                    position += 1
-                    owners.pop()
-                    if not owners:
-                        return None
-                    continue
-                start = position
-                abbreviation = known[code] if code < 0x80 else None
-                if abbreviation is None:
-                    abbreviation, start = table.at(data, position)
-                after = abbreviation.layout.skip(data, start)
-                if after > place:
-                    self._seen.add(position)
-                    if owners:
-                        self._parents.update(zip((*owners[1:], position), owners, strict=True))
-                    return position
-                if abbreviation.has_children:
-                    sibling = siblings.get(abbreviation)
-                    if sibling is None:
-                        sibling = siblings[abbreviation] = _sibling_reader(abbreviation)
-                    beside = sibling(data, start)
-                    if after < beside <= place and beside < end:
-                        after = beside
-                    else:
-                        owners.append(position)
-                elif not owners:
-                    return None  # a unit entry that owns nothing
-                position = after
-        except FAILURES:
-            raise truncated(self._unit + position, self._section) from None
-        except DwarfGpuError as error:
-            raise error.at(section=self._section, offset=self._unit + position) from None
-        return None
 
     def _find_parent(self, offset: int) -> int:
         data, table = self._data, self._table
@@ -256,22 +195,6 @@ class UnitTree:
                 self._position = position
         if position > len(data):
             raise IndexError
-
-
-def has_siblings(table: AbbreviationTable) -> bool:
-    """Return whether entries that own others name the next one beside them, as those of GCC do."""
-    owners = [abbreviation for abbreviation in table.all() if abbreviation.has_children]
-    return 2 * sum(abbreviation.index_of(DW_AT_sibling) >= 0 for abbreviation in owners) > len(owners)
-
-
-def _sibling_reader(abbreviation: Abbreviation) -> Skip:
-    index = abbreviation.index_of(DW_AT_sibling)
-    if index < 0 or abbreviation.forms[index] not in REF_UNIT:
-        return lambda _data, _position: 0
-    layout = abbreviation.layout
-    unpack = layout.picking_unpack((index,)) if layout.size >= 0 else None
-    pick = layout.picker((index,)) if unpack is None else unpack
-    return lambda data, position: int(pick(data, position)[0])
 
 
 def entry_sizes(table: AbbreviationTable) -> list[int]:
