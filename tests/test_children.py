@@ -14,14 +14,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dwarfgpu.children import PrivateFolder, run_shell
 from dwarfgpu.cli import main
 from dwarfgpu.compilers import sources
-from tests.audits.judge.test_host_builds import ARGS, GPU, compiled
 from tests.builders.folders import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it needs process groups")
@@ -107,23 +105,6 @@ def test_a_program_ends_with_us(tool: Path, words: tuple[str, ...], number: sign
         folder = Path(pipe.read())
         is_of_user = BLUR in words  # whose files are not ours
         assert folder == tool.with_name("tmp") if is_of_user else folder.parent == tool.with_name("tmp")
-        process.send_signal(number)
-        process.wait()
-        assert pipe.read() == ""
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
-def test_gdb_ends_with_us(
-    tool: Path, number: signal.Signals, require_tool: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = tool.with_name("kernels.so")
-    compiled(require_tool("clang-22"), library, "-fPIC", "-shared")
-    tool.with_name("gdb").symlink_to(tool)
-    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
-    words = ("--grid", "24", "--work-group", "24", *ARGS["saxpy"], "--against", str(library))
-    pipe = Pipe(tool)
-    with started(tool, "judge", GPU.format("gfx1100.w32.O0"), "saxpy", *words) as process:
-        assert Path(pipe.read()).parent == tool.with_name("tmp")
         process.send_signal(number)
         process.wait()
         assert pipe.read() == ""

@@ -221,7 +221,7 @@ class _Launch:
         other = None
         path = _reference(self.file_words[0], arguments)
         if path is not None:
-            other = other_build(path, running, self.kernel, args, option)
+            other = other_build(path, self.kernel, args, option)
         judge_ = Judge(running, other)
         judge_.sightings.command = self._command(option)
         return judge_

@@ -745,8 +745,7 @@ COMMANDS = (
              group=DEBUG, operands="[KERNEL [ARG...]]", completes="launch without sizes",
              options=(*(evolve(each, is_required=False) for each in SIZES),
                       option("-against OTHER", "compare variables with another build of the same source, or with "
-                                               "the source at -O0 (default for a source with -O; none: with nothing); "
-                                               "a host build is executed on this computer"),
+                                               "the source at -O0 (default for a source with -O; none: with nothing)"),
                       *FINDINGS, FAIL_BELOW, EXPLAIN, option("-rules", "list the rules"),
                       CHECK, LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", MAYBE_FILE, *READ_AS,
@@ -765,11 +764,9 @@ COMMANDS = (
                  "prologue, a value in registers may change only where a statement names the variable, and only "
                  "lanes that computed a value may show it.\n\n"
                  "-against also runs another build of the same source: the source, which is compiled with -O0 for "
-                 "it, a code object for any processor, or a shared object of the host. A shared object is executed "
-                 "on this computer, in GDB and with your rights: name only files that you trust. At each statement, "
-                 "every variable of every lane is compared with the other build: it is right, wrong, or missing "
-                 "although the source needs it. If FILE is a source and -O is given, the other build is FILE at -O0; "
-                 "`-against none` judges without one.\n\n"
+                 "it, or a code object for any processor. At each statement, every variable of every lane is "
+                 "compared with the other build: it is right, wrong, or missing although the source needs it. If FILE "
+                 "is a source and -O is given, the other build is FILE at -O0; `-against none` judges without one.\n\n"
                  "KERNEL, ARG and the sizes are those of `run`. Without ARG, arguments are made from their types. "
                  "Without KERNEL, every kernel is judged, each for at most 50,000 instructions (-limit), and a table "
                  "counts the right, wrong and missing locations.\n\n"

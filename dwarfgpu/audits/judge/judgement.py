@@ -501,21 +501,20 @@ class GpuBuild:
 
 
 def other_build(
-    path: str, judged: Running, kernel: str, words: Sequence[str] | dict[int, Any], option: Callable[[str], Any]
-) -> OtherBuild:
+    path: str, kernel: str, words: Sequence[str] | dict[int, Any], option: Callable[[str], Any]
+) -> GpuBuild:
     """Open the other build, ready to run the kernel with the same arguments; a source is compiled with -O0 for it."""
-    from dwarfgpu.audits.judge.host_builds import HostBuild
     from dwarfgpu.execution.control.running import launched_with
     from dwarfgpu.states.program import open_program
 
     program = open_program(code_of(path, level="0"))
     if not program.file.has_dwarf:
         raise UsageError(f"{path} has no debugging information", hint="compile it with -g")
-    if program.file.is_amdgpu:
+    if not program.file.is_amdgpu:
+        raise UsageError(f"{path} is for {program.target.name}", hint="name a code object for a GPU, or the source")
 
-        def launched(checks: str | None = None) -> Running:
-            return launched_with(program, kernel, words, lambda name: checks if name == "check" else option(name))
+    def launched(checks: str | None = None) -> Running:
+        return launched_with(program, kernel, words, lambda name: checks if name == "check" else option(name))
 
-        name = path.rpartition("/")[2] + (" -O0" if is_source(path) else "")
-        return GpuBuild(launched(), name, lambda: launched(CHECKS))
-    return HostBuild(program, judged)
+    name = path.rpartition("/")[2] + (" -O0" if is_source(path) else "")
+    return GpuBuild(launched(), name, lambda: launched(CHECKS))
