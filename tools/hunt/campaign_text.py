@@ -9,7 +9,7 @@ from attrs import asdict
 
 from dwarfgpu.render.layout import counted, fitted, room, table, wrapped
 from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripGroup, StripPart, strip_svg
-from hunt.source_levels import GAP, LOST, RESULT
+from hunt.source_levels import LOST, RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -95,7 +95,7 @@ def report_text(cause: FindingCause) -> Iterator[str]:
     if is_result:
         yield f"# {who}Wrong result at -O{cause.level} ({cause.processor})"
     else:
-        what = "has no location" if finding.rule in (LOST, GAP) else "has a wrong location"
+        what = "has no location" if finding.rule == LOST else "has a wrong location"
         yield f"# {who}Variable `{finding.variable}` {what} at -O{cause.level} ({cause.processor})"
     clang, *_words, name, _option, code = shlex.split(cause.command)
     yield from (

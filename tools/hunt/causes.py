@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RULES = (
     RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "against-together",
-    "against-order", "value-written", "value-changed", "against-gap", "against-access", "against-row", LOST,
+    "against-order", "value-written", "value-changed", "against-access", LOST,
 )  # fmt: skip
 """The rules, the gravest first."""
 MOST_OF_RULE = 12

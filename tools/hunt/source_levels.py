@@ -36,7 +36,6 @@ RESULT = "against-result"
 """The rule of a build that computes something else: no matter of debugging information."""
 LOST = "against-missing"
 """The rule of a variable that has no location where one is needed: no wrong value."""
-GAP = "against-gap"
 """The rule of a variable that has no location where one would be right."""
 PARTS = ("value", "against")
 """The parts of the rules that are about variables, which passes of a compiler make wrong one by one."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -21,7 +20,6 @@ from attrs import evolve
 from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit, align_visits, visits_of
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
 from dwarfgpu.audits.judge.recorded_values import (
-    NoValue,
     RecordedValue,
     ValueComparison,
     largest_float,
@@ -37,10 +35,8 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.judge.buffer_accesses import WorkItem
-    from dwarfgpu.audits.judge.location_ends import LocationGap
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.reference_stops import KnownValue, ReferenceVariable, StatementUses, Stretch
-    from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.statement_record import Context, DeclarationKey, StatementHistory, StatementStop
 
 RULES: dict[str, CheckRule] = rules(
@@ -55,12 +51,8 @@ RULES: dict[str, CheckRule] = rules(
      "begin and end the ranges of the locations in the order of the assignments"),
     ("order", ERROR, "A.4.1 (1)", "A variable has its values in the order in which it has them in another build.",
      "begin and end the ranges of the locations in the order of the assignments"),
-    ("row", WARNING, "DWARF 5, 6.2.2", "An instruction has the line that it has in another build with the same code.",
-     "give the instruction the line of the statement that it was made from"),
     ("access", WARNING, "DWARF 5, 6.2.2", "An instruction accesses what its line accesses in another build.",
      "give the instruction the line of the statement that it was made from"),
-    ("gap", WARNING, "DWARF 5, 2.6.2", "A location is valid where what it reads has the value of another build.",
-     "let the entry be valid for the instruction that is named, too"),
     ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
      "keep the line with an instruction of it, and is_stmt in its row"),
     ("result", ERROR, "C11, 5.1.2.3 (6)", "A kernel leaves in its buffers what another build leaves there.",
@@ -233,22 +225,14 @@ class StatementComparison:
     """Compares the statements of a build that is judged with those of another one."""
 
     def __init__(
-        self,
-        history: StatementHistory,
-        other: StatementHistory,
-        name: str,
-        uses: StatementUses,
-        sightings: Sightings,
-        same: SameCode | None = None,
+        self, history: StatementHistory, other: StatementHistory, name: str, uses: StatementUses, sightings: Sightings
     ) -> None:
         self.history = history
         self.other = other
         self.name = name
         self.uses = uses
         self.sightings = sightings
-        self.same = same
-        """The other build, if its code is the same: then its history has the same stops."""
-        self.values = ValueComparison(history.names, other.names, is_exact=same is not None)
+        self.values = ValueComparison(history.names, other.names)
         self._apart = ValuesApart(history, name, RULES["together"], sightings)
         self._counts: defaultdict[tuple[str, str, DeclarationKey], Counter[str]] = defaultdict(Counter)
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
@@ -272,9 +256,9 @@ class StatementComparison:
             for item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
                 self._count(item, stop, key, compared)
         variables = self._report()
-        between = self._compare_between() if self.same is None else self._compare_everywhere(self.same)
+        between = self._compare_between()
         self._compare_lines()
-        if self.history.accesses is not None and self.other.accesses is not None and self.same is None:
+        if self.history.accesses is not None and self.other.accesses is not None:
             judge_lines(self.history.accesses, self.other.accesses, self.name, RULES["access"], self.sightings)
         return BuildJudgement(
             self.name,
@@ -363,65 +347,6 @@ class StatementComparison:
         stretches = stretches_of(truths)
         is_known = 0 < len(truths) <= MAX_TRUTHS and aligned.reference.is_read(stretches)
         return aligned, stretches if is_known else []
-
-    # --- Where locations begin and end ----------------------------------------------------------------------------
-
-    def judge_gaps(self, gaps: Mapping[tuple[int, int], Sequence[LocationGap]]) -> None:
-        """Report variables without a location beside an instruction at which one shows the value that they have there.
-
-        The other build has this value at all stops that the instruction without a location can be, in all work-items.
-        """
-        seen: dict[tuple[DeclarationKey, int, int], list[tuple[bool, Sighting]]] = {}
-        for item in self.history.between:
-            for of_context, places in self._executed(item):
-                for first, second in pairwise(places):
-                    for gap in gaps.get((first[1].pc, second[1].pc), ()):
-                        ends = gap.located == first[1].pc
-                        located, (behind, lacking) = (first[1], second) if ends else (second[1], first)
-                        key = next((each for each in located.values or () if gap.is_of(each.name, each.line)), None)
-                        if key is None or key in self._uncertain:
-                            continue
-                        aligned, stretches = self._stretches_at(item, of_context, behind, lacking)
-                        found = self._has_value(item, key, located, lacking, aligned.reference, stretches, ends=ends)
-                        if found is not None:
-                            place = lacking.lanes[lacking.positions[item]]
-                            value = located.value(key, item)
-                            message = f"the location of {key.name} {'ends before' if ends else 'begins behind'} this"
-                            message += f" instruction, where {gap.text} has its value, too:"
-                            message += f" {recorded_text(value, self.history.names)}, as in {self.name}"
-                            sighting = Sighting(message, lacking.wave, place, lacking.visit)
-                            seen.setdefault((key, located.pc, lacking.pc), []).append((found, sighting))
-        for (key, _located, pc), sightings in seen.items():
-            if all(is_same for is_same, _sighting in sightings):
-                for _is_same, sighting in sightings:
-                    self.sightings.add(Subject(RULES["gap"], key.name, key), pc, sighting)
-
-    def _has_value(
-        self,
-        item: WorkItem,
-        key: DeclarationKey,
-        located: StatementStop,
-        lacking: StatementStop,
-        reference: ReferenceStops,
-        stretches: list[Stretch],
-        *,
-        ends: bool,
-    ) -> bool | None:
-        """Return whether a variable has its value of an instruction at all stops; None if nothing is known.
-
-        It is visible, so stops at which it is not do not count; nor do those before it is assigned, where a location
-        has ended that showed its value.
-        """
-        value = located.value(key, item)
-        if not isinstance(lacking.value(key, item), NoValue) or not isinstance(value, RecordedValue):
-            return None
-        runs = reference.variable(key).known(item).runs(stretches)
-        states = [state for state, _start, _stop in runs if state is not HIDDEN]
-        known = [state for state in states if not isinstance(state, str)]
-        if not known or any(unknown for _value, unknown in known):
-            return None
-        is_known = all(not isinstance(state, str) or (ends and state is EARLY) for state in states)
-        return is_known and all(self.values.difference(value, other, scale=None) is None for other, _unknown in known)
 
     def _judge_between(
         self,
@@ -522,27 +447,6 @@ class StatementComparison:
 
     def _is_same(self, value: RecordedValue, known: KnownValue, scale: float | None) -> bool:
         return self.values.difference(value, *known, scale) is None
-
-    def _compare_everywhere(self, same: SameCode) -> ComparedPart:
-        """Compare lines, and variables where no statement begins, with those of the same code."""
-        right, wrong = sum(same.alike.values()), 0
-        for pc in same.alike:
-            self.sightings.note(RULES["between"], pc)
-        for item, between in self.history.between.items():
-            for (_behind, stop), (_other, there) in zip(between, self.other.between[item], strict=True):
-                for key in stop.values or ():
-                    value = there.value(key, item)
-                    others = [(value, frozenset[str]())] if isinstance(value, RecordedValue) else []
-                    compared = self._compare_value(stop.value(key, item), others, is_alive=False, is_certain=True)
-                    right += compared is not None and compared.result == RIGHT
-                    if compared is not None and compared.result == WRONG:
-                        wrong += 1
-                        message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}"
-                        self._add("between", key, item, stop, message)
-        for pc, line, other in same.different_lines():
-            message = f"the instruction belongs to line {line}, and to line {other} in {self.name}"
-            self.sightings.add(Subject(RULES["row"], f"{line}"), pc, Sighting(message, self.history.stops[0].wave))
-        return ComparedPart("between statements", right, wrong, 0)
 
     def _add(self, rule: str, key: DeclarationKey, item: WorkItem, stop: StatementStop, message: str) -> None:
         lane = stop.lanes[stop.positions[item]]
@@ -646,8 +550,7 @@ class StatementComparison:
         """Yield the stops of work-items that are compared, with those that come to them, and what they can be."""
         for stops, others, alike in self._sequences(items):
             calls = _first_in_calls(self.other.by_item[alike[0]], others[0].context)
-            is_exact = self.same is not None
-            reference = ReferenceStops(others, self.uses, stops[0].file, is_exact=is_exact, calls=calls)
+            reference = ReferenceStops(others, self.uses, stops[0].file, calls=calls)
             for stop, truths, is_first in self._aligned(stops, reference):
                 yield stop, alike, reference, truths, is_first
 
@@ -675,12 +578,6 @@ class StatementComparison:
         self, stops: list[StatementStop], reference: ReferenceStops
     ) -> Iterator[tuple[StatementStop, Truths, bool]]:
         """Yield the stops that are compared: with what, and whether each is the first of its visit."""
-        if self.same is not None:
-            firsts = {visit.first for visit in reference.visits}
-            for number, stop in enumerate(stops):
-                if stop.values is not None:
-                    yield stop, Truths(range(number, number + 1), 1, is_certain=True), number in firsts
-            return
         visits = visits_of(stops)
         for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
             if counterparts is None:
@@ -827,7 +724,7 @@ class StatementComparison:
             else:
                 message = f"{key.name} has no value, and is {different.other} in {self.name}: {different.value}"
             sighting = Sighting(message, different.wave, different.lane, different.visit)
-            limit = "value-dropped" if result == MISSING and self.same is None else None
+            limit = "value-dropped" if result == MISSING else None
             for each in (sighting, *(Sighting("", wave, lanes=mask) for wave, mask in self._lanes[place].items())):
                 self.sightings.add(Subject(RULES[result], key.name, key, limit), pc, each)
         variables = []

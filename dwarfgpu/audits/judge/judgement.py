@@ -11,22 +11,13 @@ import numpy as np
 from attrs import evolve
 
 from dwarfgpu.audits import run_checks
-from dwarfgpu.audits.judge import (
-    comparison,
-    file_rules,
-    lane_places,
-    location_ends,
-    statements,
-    unwinding,
-    variable_values,
-)
+from dwarfgpu.audits.judge import comparison, lane_places, statements, unwinding, variable_values
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, sum_of_compared, together
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
 from dwarfgpu.audits.judge.located_variables import Declaration, names_in
 from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
-from dwarfgpu.audits.judge.same_code import SameCode
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_functions import FunctionTexts
 from dwarfgpu.audits.judge.source_statements import SourceStatements
@@ -55,17 +46,12 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.code.code_object import CodeObject
 
-RULES: dict[str, CheckRule] = (
-    {
-        rule.name: rule
-        for part in (unwinding, lane_places, variable_values, location_ends, statements, comparison)
-        for rule in part.RULES.values()
-    }
-    | file_rules.RULES
-    | run_checks.RULES
-)
+RULES: dict[str, CheckRule] = {
+    rule.name: rule
+    for part in (unwinding, lane_places, variable_values, statements, comparison)
+    for rule in part.RULES.values()
+} | run_checks.RULES
 
 
 @frozen
@@ -206,8 +192,7 @@ class Judge:
         self.functions = FunctionTexts(running, self.texts)
         self.values = ValueJudge(followed, self.sightings, self.texts, self.functions)
         self.statements = StatementJudge(followed, self.sightings, self.texts, self.values.followed)
-        self._same = against.beside(followed) if isinstance(against, GpuBuild) else None
-        self.recorder = None if against is None else StatementRecorder(followed, same=self._same)
+        self.recorder = None if against is None else StatementRecorder(followed)
         self.comparison: StatementComparison | None = None
         """What compares with the other build, once the kernel has run."""
 
@@ -259,8 +244,6 @@ class Judge:
         file = self.running.launched.plan.file
         executed = self._executed()
         findings = [*self.sightings.findings()]
-        for of in dict.fromkeys(of for _name, of in executed.values()):
-            findings += file_rules.findings_of_entries(of, [die for die in executed if executed[die][1] is of])
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
         parts = tuple(self._parts(executed))
@@ -270,17 +253,17 @@ class Judge:
         without_text, unconfirmed = (tuple(sorted(each)) for each in (self.texts.without_text, self.texts.unconfirmed))
         return Judgement(report, parts, halt, count, without_text, unconfirmed, compared)
 
-    def _executed(self) -> dict[Die, tuple[str, CodeObject]]:
-        """Return the entries of the functions that were executed, each with the name of its symbol, and its file."""
-        functions: dict[Die, tuple[str, CodeObject]] = {}
+    def _executed(self) -> dict[Die, str]:
+        """Return the entries of the functions that were executed, each with the name of its symbol."""
+        functions: dict[Die, str] = {}
         for pc in self.statements.executed:
             code = self.running.attached.state.loaded.at(pc)
             scopes = () if code is None or not code.file.has_dwarf else code.functions_at(pc)
             if code is not None and scopes:
-                functions[scopes[-1].die] = self.sightings.function(pc)[0], code.file
+                functions[scopes[-1].die] = self.sightings.function(pc)[0]
         return functions
 
-    def _parts(self, executed: dict[Die, tuple[str, CodeObject]]) -> Iterator[JudgedPart]:
+    def _parts(self, executed: dict[Die, str]) -> Iterator[JudgedPart]:
         """Yield what came of each function."""
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
         variables = self._variables(executed)
@@ -312,14 +295,14 @@ class Judge:
             break
         return max(count, len(seen))
 
-    def _variables(self, executed: dict[Die, tuple[str, CodeObject]]) -> dict[str, dict[str, ComparedPart]]:
+    def _variables(self, executed: dict[Die, str]) -> dict[str, dict[str, ComparedPart]]:
         """Return at how many instructions the variables of each function are right, wrong, or have no location."""
         wrong, located = {*self.sightings.wrong_values()}, self.values.located
         seen: list[tuple[int, str, int]] = [((name, pc) in wrong, name, pc) for name, _line, pc in located]
         seen += [(True, *place) for place in wrong - {(name, pc) for name, _line, pc in located}]
         seen += [(2, name, pc) for name, _line, pc in self.values.absent - located if (name, pc) not in wrong]
         counts: dict[str, dict[str, Counter[int]]] = {}
-        for die, (function, _file) in executed.items():
+        for die, function in executed.items():
             counts.setdefault(function, {}).update((name, Counter()) for name in names_in(die))
         for column, name, pc in seen:
             counts.setdefault(self.sightings.function(pc)[0], {}).setdefault(name, Counter())[column] += 1
@@ -333,24 +316,18 @@ class Judge:
         if self.against is None or self.recorder is None:
             return None
         other = self.against.record(self.recorder.history, limit)
-        same = self._same if self._same is not None and self._same.is_same else None
-        return self._compare_with(other, self.sightings, same)
+        return self._compare_with(other, self.sightings)
 
-    def _compare_with(
-        self, other: StatementHistory, sightings: Sightings, same: SameCode | None = None
-    ) -> BuildJudgement | None:
+    def _compare_with(self, other: StatementHistory, sightings: Sightings) -> BuildJudgement | None:
         if self.against is None or self.recorder is None:
             return None
         uses = StatementUses(self.texts.text_of)
-        self.comparison = StatementComparison(self.recorder.history, other, self.against.name, uses, sightings, same)
-        compared = self.comparison.run()
-        self.comparison.judge_gaps(self.values.ends.gaps)
-        return compared
+        self.comparison = StatementComparison(self.recorder.history, other, self.against.name, uses, sightings)
+        return self.comparison.run()
 
     def _without_undefined(self, compared: BuildJudgement | None, limit: int | None) -> BuildJudgement | None:
-        """Doubt what undefined behaviour of the kernel may change; one execution gives both builds the same values."""
-        is_one_run = self._same is not None and self._same.is_same
-        if compared is None or self.recorder is None or is_one_run or not isinstance(self.against, GpuBuild):
+        """Doubt what undefined behaviour of the kernel may change."""
+        if compared is None or self.recorder is None or not isinstance(self.against, GpuBuild):
             return compared
         behaviour = self.against.behaviour(limit) if self.sightings.differ() else None
         if behaviour is None:
@@ -462,7 +439,6 @@ class GpuBuild:
         self.running, self.name = running, name
         self._checked = checked
         """Launches the kernel once more, with the checks for undefined behaviour."""
-        self._same: SameCode | None = None
         self.problem: str | None = None
         self.results: dict[str, bytes] = {}
 
@@ -484,16 +460,8 @@ class GpuBuild:
         history, _halt = record_run(running, judged, limit, undefined)
         return history, undefined.in_buffers()
 
-    def beside(self, run: FollowedRun) -> SameCode:
-        """Return its debugging information for the instructions of a run, as long as these are its own, too."""
-        self._same = SameCode(run, self.running)
-        return self._same
-
     def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
-        if self._same is not None and self._same.is_same:
-            history, halt = self._same.history, uninterrupted(self.running.run(limit=limit))
-        else:
-            history, halt = record_run(self.running, judged, limit)
+        history, halt = record_run(self.running, judged, limit)
         self.results = results_of(self.running)
         if not halt.has_ended:
             self.problem = f"{self.name} has not ended: {halt}"

@@ -391,12 +391,11 @@ class ValueDifference:
 
 
 class ValueComparison:
-    """Compares values of a build with those of another one, or of the same code, in which each bit is the same."""
+    """Compares values of a build with those of another one."""
 
-    def __init__(self, names: PointerNames, others: PointerNames, *, is_exact: bool = False) -> None:
+    def __init__(self, names: PointerNames, others: PointerNames) -> None:
         self.names = names
         self.others = others
-        self.is_exact = is_exact
         self._known: dict[Any, tuple[ValueDifference | None, Any]] = {}
         """By what they are, with the leaves: as long as these are kept, no others have their identities."""
 
@@ -440,8 +439,6 @@ class ValueComparison:
         return None
 
     def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int, scale: float | None) -> bool:
-        if self.is_exact:
-            return bits == there
         if POINTER in (leaf.kind, other.kind):
             return self._is_same_pointer(leaf, bits, other, there)
         if leaf.bits == other.bits and bits == there:

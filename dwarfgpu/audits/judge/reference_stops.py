@@ -114,19 +114,11 @@ class ReferenceStops:
     """The stops of work-items in one context of the other build, with what is known of variables there."""
 
     def __init__(
-        self,
-        stops: list[StatementStop],
-        uses: StatementUses,
-        source: str,
-        *,
-        is_exact: bool = False,
-        calls: Container[int] = (),
+        self, stops: list[StatementStop], uses: StatementUses, source: str, *, calls: Container[int] = ()
     ) -> None:
         self.stops = stops
         self.calls = calls
         """The stops, by identity, that are the first in a call of the function: it needs nothing of the call before."""
-        self.is_exact = is_exact
-        """Whether a variable counts wherever it has a value, not only from its initialization on."""
         self.visits = visits_of(stops)
         self.starts = [visit.first for visit in self.visits]
         self._uses = uses
@@ -224,14 +216,9 @@ class ReferenceVariable:
             HIDDEN if value is None else LACKING if isinstance(value, NoValue) else EARLY for value in values
         ]
         pairs: dict[tuple[int, frozenset[str]], KnownValue] = {}
-        if self._reference.is_exact:
-            found: Iterable[tuple[int, RecordedValue, frozenset[str]]] = (
-                (number, value, frozenset()) for number, value in enumerate(values) if isinstance(value, RecordedValue)
-            )
-        else:
-            found = (each for numbers in self._scopes for each in self._known_in(values, numbers))
-        for number, value, unknown in found:
-            states[number] = pairs.setdefault((id(value), unknown), (value, unknown))
+        for numbers in self._scopes:
+            for number, value, unknown in self._known_in(values, numbers):
+                states[number] = pairs.setdefault((id(value), unknown), (value, unknown))
         return KnownValues(states)
 
     def _find_all_values(self, item: WorkItem) -> list[KnownValue]:
@@ -309,8 +296,7 @@ class ReferenceVariable:
     @cached_property
     def is_rounded(self) -> bool:
         """Whether builds may round it in different ways."""
-        is_exact, texts = self._reference.is_exact, self._reference.texts
-        return not is_exact and (self.key.is_parameter or may_be_rounded(self.key.name, texts))
+        return self.key.is_parameter or may_be_rounded(self.key.name, self._reference.texts)
 
     def is_alive(self, stretches: Iterable[Stretch], *, is_first: bool) -> bool:
         """Return whether the source needs it at all of some stops.

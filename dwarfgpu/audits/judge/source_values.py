@@ -7,7 +7,6 @@ made of such variables, numbers, identifiers of the work-item, and elements of b
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -15,13 +14,12 @@ from operator import add, floordiv, ge, gt, le, lshift, lt, mul, ne, rshift, sub
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, evolve
+from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.first_values import FirstValue, FirstValues, SourceLines
 from dwarfgpu.audits.judge.recorded_values import FLOAT, PointerNames, float_of, leaf_text, number_of, scalar_leaf
 from dwarfgpu.audits.judge.rounding import differ_by_rounding, size_of_terms
-from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
+from dwarfgpu.audits.judge.sightings import Sightings, Subject
 from dwarfgpu.audits.judge.source_execution import KnownBuffer, Number, SourceExecution, integer_leaf, read_function
 from dwarfgpu.audits.judge.source_syntax import UnreadableSource
 from dwarfgpu.errors import DwarfGpuError
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.source_execution import SourceFunction
     from dwarfgpu.audits.judge.source_functions import FunctionText, FunctionTexts
-    from dwarfgpu.audits.judge.source_statements import SourceLoop
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.scopes import FunctionScope
@@ -74,7 +71,6 @@ _HEADER = (
 _LITERAL = re.compile(r"\d+[uUlL]*")
 _STEPS = {"+": add, "-": sub, "*": mul, "/": floordiv, "<<": lshift, ">>": rshift}
 _COMPARISONS = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
-_STORE = re.compile(r"\w+_store_|ds_write")
 _NO_NAMES = PointerNames((), lambda _address: None)
 MOST_COUNTED = 4096
 """The values of a counter that are known, at most."""
@@ -111,24 +107,6 @@ class LoopCounter:
     """Whether the loop is executed once, so that its values follow each other."""
 
 
-@frozen
-class InitialValue:
-    """What a variable is until a loop is entered, which alone changes it."""
-
-    value: KnownValue
-    loop: SourceLines
-    """The lines of the loop, without the one of its head."""
-    counter: LoopCounter | None
-
-
-@define
-class CountedRound:
-    """What a lane has executed while a counter had one value."""
-
-    value: int
-    stores: int = 0
-
-
 class SourceValues:
     """Judges variables by the values that the source gives them."""
 
@@ -138,12 +116,11 @@ class SourceValues:
         self.sightings = sightings
         self.rule = rule
         self._texts = texts
-        self._known: dict[Any, KnownValue | LoopCounter | InitialValue | None] = {}
-        self._counted: dict[int, dict[tuple[Any, int | None], list[CountedRound]]] = {}
-        """The values of a counter that a lane had, the last one at the end."""
+        self._known: dict[Any, KnownValue | LoopCounter | None] = {}
+        self._counted: dict[int, dict[tuple[Any, int | None], int]] = {}
+        """The last value of a counter in a lane, by wave."""
         self._meant: dict[int, dict[tuple[str, int | None], int]] = {}
         """What is known to be the same until a wave ends."""
-        self.first = FirstValues(sightings)
         self._types = Types()
         self._kernel: Die | None = None
         self._functions: dict[tuple[Die, str], SourceFunction] = {}
@@ -160,7 +137,6 @@ class SourceValues:
         """Forget what a wave that ends has had: another work-group may have its number."""
         for known in (self._counted, self._meant):
             known.pop(wave, None)
-        self.first.end(wave)
 
     def judge(
         self, arrival: InstructionVisit, row: int, variable: Variable, lanes: list[int], *, is_first: bool
@@ -180,10 +156,6 @@ class SourceValues:
         if not is_parameter and (location is None or location.value_class != "loclist"):
             return  # it is there before it has its value
         chosen: list[int | None] = [*outer_of(lanes)] or [None]
-        if isinstance(known, InitialValue):
-            if is_first:
-                self._judge_first(arrival, row, frame, variable, known, chosen)
-            known = known.counter
         if self.sightings.has(Subject(self.rule, variable.name, variable.die.offset), arrival.pc):
             return
         found = [*self._wrong_values(arrival, row, variable, known, chosen, is_own=is_own, counts=is_first)]
@@ -206,32 +178,13 @@ class SourceValues:
                 if isinstance(known, KnownValue):
                     message = self._compare(wave, lane, variable.frame, variable, known)
                 elif known is not None and counts:
-                    message = self._count(arrival, wave, lane, variable, known)
+                    message = self._count(wave, lane, variable, known)
                 if message is None and lane is not None:
                     message = self._exclude(wave, lane, variable, is_own=is_own)
             if message is not None:
                 yield lane, message
 
-    def _judge_first(
-        self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, known: InitialValue,
-        lanes: Sequence[int | None],
-    ) -> None:  # fmt: skip
-        """Compare a variable with its first value as long as no instruction of its loop has been executed."""
-        wave = arrival.wave(row)
-        if not self.first.is_before(wave, known.loop):
-            return
-        for lane in lanes:
-            with suppress(DwarfGpuError):
-                message = self._compare(wave, lane, frame, variable, known.value)
-                if message is not None:
-                    subject = Subject(self.rule, variable.name, variable.die.offset)
-                    sighting = Sighting(message, self.running.machine.ids[wave], lane, arrival.visits)
-                    self.first.add(wave, FirstValue(known.loop, subject, arrival.pc, sighting))
-                    return
-
-    def _count(
-        self, arrival: InstructionVisit, wave: int, lane: int | None, variable: Variable, counter: LoopCounter
-    ) -> str | None:
+    def _count(self, wave: int, lane: int | None, variable: Variable, counter: LoopCounter) -> str | None:
         """Return what is wrong with the value of a counter: the loop does not take it, or not there."""
         shown = _pattern(answer(variable, variable.name, None if lane is None else [lane]).by_lane[0].value)
         leaf = scalar_leaf(variable.type)
@@ -240,19 +193,12 @@ class SourceValues:
         value = number_of(leaf, shown)
         if value not in counter.values:
             return f"{variable.name} is {value}, which {counter.head} never makes it"
-        rounds, message = self._counted.setdefault(wave, {}).setdefault((variable.die, lane), []), None
-        if not rounds or value != rounds[-1].value:
-            order = counter.values.index
-            if counter.is_once and rounds and order(value) < order(rounds[-1].value):
-                message = f"{variable.name} goes back from {rounds[-1].value} to {value} in {counter.head}"
-            elif counter.is_once and _left_out(rounds, value, counter):
-                message = f"{variable.name} goes from {rounds[-1].value} to {value} in {counter.head}, and was not"
-                message += (
-                    f" {counter.values[counter.values.index(value) - 1]} when the stores of that round were executed"
-                )
-            rounds.append(CountedRound(value))
-        rounds[-1].stores += _STORE.match(arrival.instruction.name) is not None
-        return message
+        values = self._counted.setdefault(wave, {})
+        last = values.get((variable.die, lane), value)
+        values[variable.die, lane] = value
+        if counter.is_once and counter.values.index(value) < counter.values.index(last):
+            return f"{variable.name} goes back from {last} to {value} in {counter.head}"
+        return None
 
     def _compare(self, wave: int, lane: int | None, frame: Frame, variable: Variable, known: KnownValue) -> str | None:
         """Return the value and the one that is right, if they differ; None where one of them is not known."""
@@ -362,9 +308,7 @@ class SourceValues:
 
     # --- What is known --------------------------------------------------------------------------------------------
 
-    def _value_of(
-        self, frame: Frame, variable: Variable, *, is_own: bool
-    ) -> KnownValue | LoopCounter | InitialValue | None:
+    def _value_of(self, frame: Frame, variable: Variable, *, is_own: bool) -> KnownValue | LoopCounter | None:
         key = variable.die
         if key not in self._known:
             self._known[key] = None
@@ -372,16 +316,13 @@ class SourceValues:
                 self._known[key] = self._find_value(frame, variable, is_own=is_own)
         return self._known[key]
 
-    def _find_value(
-        self, frame: Frame, variable: Variable, *, is_own: bool
-    ) -> KnownValue | LoopCounter | InitialValue | None:
+    def _find_value(self, frame: Frame, variable: Variable, *, is_own: bool) -> KnownValue | LoopCounter | None:
         scope = frame.scope
         text = None if scope is None else self._texts.of(scope.die)
         if scope is None or text is None or not variable.name or not _is_scalar(variable.type):
             return None
         if not text.is_constant(variable.name, is_parameter=variable.kind == PARAMETER):
-            counter = self._counter(frame, variable, text, is_own=is_own)
-            return (self._initial(frame, variable, text, counter) if is_own else None) or counter
+            return self._counter(frame, variable, text, is_own=is_own)
         if scope.is_inlined and not is_own:
             return None  # it may be called in a loop
         if variable.kind == PARAMETER:
@@ -451,24 +392,6 @@ class SourceValues:
             (*operands.items(), *(operand for each in inner.values() for operand in each.operands)),
             has_floats,
         )
-
-    def _initial(
-        self, frame: Frame, variable: Variable, text: FunctionText, counter: LoopCounter | None
-    ) -> InitialValue | None:
-        """Return what a variable of the kernel is before the loop that alone changes it, which is in no other."""
-        declared = variable.die.find("DW_AT_decl_line")
-        changes = text.changes(variable.name)
-        others = [each.start() for each in changes if not text.is_declaration(each.start())]
-        if declared is None or len(changes) != len(others) + 1 or text.may_change(variable.name):
-            return None
-        lines = [text.first + text.code.count("\n", 0, position) for position in others]
-        around = {max(text.loops_at(line), key=_length, default=None) for line in lines}
-        loop = around.pop() if len(around) == 1 else None
-        if loop is None or any(each != loop or each.first != declared.value for each in text.loops_at(declared.value)):
-            return None
-        value = self._initializer(frame, variable, text, is_own=True)
-        body = frozenset((text.file, line) for line in range(loop.first + 1, loop.last + 1))
-        return None if value is None or not body else InitialValue(value, body, counter)
 
     def _counter(self, frame: Frame, variable: Variable, text: FunctionText, *, is_own: bool) -> LoopCounter | None:
         """Return what the head of a loop says of its counter, if nothing else changes that, and it is in a list."""
@@ -560,16 +483,6 @@ def _is_own(frame: Frame) -> bool:
     return frame.scope is not None and (_is_body(frame.scope) or not frame.scope.is_inlined)
 
 
-def _left_out(rounds: Sequence[CountedRound], value: int, counter: LoopCounter) -> bool:
-    """Return whether the last value lasted for two rounds: it has the stores of two, and most before those of one."""
-    if len(rounds) < 3:
-        return False
-    *others, last = rounds
-    ((stores, count),) = Counter(each.stores for each in others).most_common(1)
-    is_next_but_one = counter.values.index(value) - counter.values.index(last.value) == 2
-    return is_next_but_one and 1 < count > len(others) / 2 and last.stores == 2 * stores > 0
-
-
 def _literal(text: str) -> int | None:
     """Return the number that a text is."""
     text = text.strip()
@@ -591,10 +504,6 @@ def _is_only_read(name: str, kind: Pointer, text: FunctionText) -> bool:
     """Return whether a function cannot write by a pointer: its target is const, or all its uses read elements."""
     uses, reads = (len(re.findall(pattern.format(re.escape(name)), text.code)) for pattern in (r"\b{0}\b", _READ))
     return _is_const(kind.target) or uses == reads + 1
-
-
-def _length(loop: SourceLoop) -> int:
-    return loop.last - loop.first
 
 
 def _literal_of(argument: bytes, kind: Type) -> str:

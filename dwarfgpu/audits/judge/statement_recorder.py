@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.buffer_accesses import WorkItem
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
-    from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.undefined_values import UndefinedValues
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
@@ -50,8 +49,6 @@ FOLLOWED_WAVES = 4
 """The waves whose lanes are compared."""
 BETWEEN_WAVES, BETWEEN_LANES = 2, 8
 """The waves and the lanes of an instruction between statements that are compared."""
-SAME = 4, 64
-"""Those that are compared with a build whose code is the same, in which every place is known."""
 MAX_STOPS = 20_000
 MAX_VISITS = 16
 """The visits of one statement by one wave at which variables are read; in the other build twice as many.
@@ -64,17 +61,11 @@ class StatementRecorder:
     """Records the stops of waves of a device, or of some work-items."""
 
     def __init__(
-        self,
-        run: FollowedRun,
-        judged: StatementHistory | None = None,
-        same: SameCode | None = None,
-        undefined: UndefinedValues | None = None,
+        self, run: FollowedRun, judged: StatementHistory | None = None, undefined: UndefinedValues | None = None
     ) -> None:
         self.run = run
         self.undefined = undefined
         """What undefined behaviour may change, which is left out."""
-        self.same = same
-        """Another build to read at the same instructions, as long as these are the same."""
         self.running = running = run.running
         self.judged = judged
         """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
@@ -98,9 +89,6 @@ class StatementRecorder:
         """Record waves of one call that are about to execute an instruction, if a statement begins there."""
         batch, chain = arrival.batch, arrival.chain
         self.accesses.observe(batch)
-        if self.same is not None and not self.same.has(batch.pc, arrival.instruction):
-            self.same = None
-            self.history.between.clear()  # which has what is different alone
         row = self.rows.at(batch.pc)
         if self.judged is None:
             self._observe_between(arrival, is_statement=row is not None)
@@ -125,10 +113,7 @@ class StatementRecorder:
                     self.run.registers.show(batch)
                     is_shown = True
                 visit = self._visit(wave, batch.pc, is_over=True)
-                stop = self._made(arrival, row, context, wave, visit, lanes, items)
-                self.history.add(stop)
-                if self.same is not None:
-                    self.same.add(stop, wave, chain)
+                self.history.add(self._made(arrival, row, context, wave, visit, lanes, items))
 
     def _observe_between(self, arrival: InstructionVisit, *, is_statement: bool) -> None:
         """Record some lanes of waves in the functions of an instruction in which it does not begin a statement."""
@@ -138,20 +123,18 @@ class StatementRecorder:
             around = around[:-1]
         waves = batch.waves[arrival.rows].tolist() if around else []
         visits = {wave: self._visit(wave, batch.pc, is_over=not is_statement) for wave in waves}
-        most_waves, most_lanes = (BETWEEN_WAVES, BETWEEN_LANES) if self.same is None else SAME
         chosen = [wave for wave, visit in visits.items() if visit <= MAX_VISITS and not visit & visit - 1]
-        for wave in chosen[:most_waves]:
+        for wave in chosen[:BETWEEN_WAVES]:
             items = self.items_of(wave)
             mask = int(self.run.lanes.active[wave])
             known = [lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1]
             if not known:
                 continue
-            evenly = (known[index * (len(known) - 1) // (most_lanes - 1)] for index in range(most_lanes))
+            evenly = (known[index * (len(known) - 1) // (BETWEEN_LANES - 1)] for index in range(BETWEEN_LANES))
             lanes = tuple(dict.fromkeys(evenly))
             self.run.registers.show(batch)
             for number, context in around:
-                stop = self._made(arrival, None, context, wave, visits[wave], lanes, items, number)
-                self.history.add_between(stop if self.same is None else self.same.add_between(stop, wave, chain))
+                self.history.add_between(self._made(arrival, None, context, wave, visits[wave], lanes, items, number))
 
     def _name(self, wave: int) -> str:
         return self.running.machine.ids[wave]
@@ -218,7 +201,7 @@ class StatementRecorder:
         if (pc, number) not in self._visible:
             self._visible[pc, number] = [*self._visible_in(wave, number)]
         for each in self._visible[pc, number]:
-            if of_lists and self.same is None and not each.is_listed:
+            if of_lists and not each.is_listed:
                 continue
 
             def found(index: int = each.index) -> tuple[Frame, Variable]:

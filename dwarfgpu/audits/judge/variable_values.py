@@ -7,14 +7,15 @@ statement which does not name the variable, the register has got another use, an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.lane_values import AT_LAUNCH, LaneValues, StaleLane, VectorSource
 from dwarfgpu.audits.judge.located_variables import Declaration, LocatedVariable, LocatedVariables, declared_line
-from dwarfgpu.audits.judge.location_ends import ValidHere, ValidityJudge
 from dwarfgpu.audits.judge.recorded_values import POINTER, Leaf, PointerNames, leaf_text, scalar_leaf
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_values import SourceValues
@@ -22,7 +23,7 @@ from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import Location, is_undefined
-from dwarfgpu.expr.storages import Composite, Implicit, Register
+from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in, mask_of, outer_of
 from dwarfgpu.program.frames.answers import answer
@@ -61,6 +62,11 @@ _PACKED = ("v_pk_", "ds_load_2addr", "ds_read2")
 """The beginnings of the names of instructions that compilers make of two operations."""
 _SELECTS = ("v_cndmask", "s_cselect")
 """What optimized code has in place of an ``if``, with the line of its head: they assign what its branches assign."""
+_CHANGES = (
+    r"(?:&|\+\+|--)\s*{name}\b|\b{name}\b\s*(?:(?:\.|->)\s*\w+\s*|\[[^\]]*\]\s*)*"
+    r"(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
+)
+"""What may assign a variable, or let others do so."""
 _MOVES = ("v_mov_", "v_accvgpr_", "s_mov_", "s_movk_")
 MOST_VISITS = 3
 """The visits of an instruction at which variables are compared with the source."""
@@ -95,8 +101,6 @@ class FoundPlace:
     homes: tuple[Home, ...] = ()
     sources: tuple[VectorSource, ...] = ()
     """The vector registers that its value comes from."""
-    registers: frozenset[str] | None = None
-    """All registers that its value comes from, none for a constant; None if it is elsewhere, too."""
 
 
 NO_PLACE = FoundPlace()
@@ -111,8 +115,8 @@ class WatchedInstruction:
     lines: tuple[tuple[str, int], ...]
     texts: tuple[str, ...] | None
     """The statements of these lines; None where the text of the source is not known."""
-    located: ValidHere
-    """The variables whose location may begin or end."""
+    fixed: frozenset[int]
+    """The variables, by their entries, that their declaration assigns, and nothing else."""
 
 
 @frozen(eq=False)
@@ -136,7 +140,8 @@ class ValueJudge:
         self.sightings = sightings
         self.texts = texts
         self._source = SourceValues(run, sightings, functions, RULES["source"])
-        self.ends = ValidityJudge(run, sightings, functions)
+        self._functions = functions
+        self._is_assigned_once = cache(self._find_assigned_once)
         self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
         self._homes: dict[LocatedVariable, FoundPlace] = {}
@@ -168,7 +173,6 @@ class ValueJudge:
         for wave in waves.tolist():
             self._before.pop((wave, number), None)
             self._lanes.end(wave, number)
-            self.ends.end(wave, number)
             if not number:
                 self._source.end(wave)
 
@@ -178,15 +182,13 @@ class ValueJudge:
         if place is None:
             self.run.registers.show(batch)
             place = self._places[batch.pc] = self._place(arrival, wave)
-        if arrival.call is None:
-            self._source.first.observe(wave, batch.pc, arrival.instruction, place.lines)
         key = wave, arrival.number
         before = self._before.get(key)
         if before is not None:
             for home in before.place.homes:
-                if home in place.homes and (before.place.texts is not None or home.die in place.located.fixed):
-                    self._compare(batch, row, wave, before, home, is_fixed=home.die in place.located.fixed)
-        self.ends.observe(arrival, wave, place.located)
+                is_fixed = home.die in place.fixed
+                if home in place.homes and (before.place.texts is not None or is_fixed):
+                    self._compare(batch, row, wave, before, home, is_fixed=is_fixed)
         for source, stale in self._lanes.stale(arrival, row, place.sources):
             self._judge_lanes(arrival, wave, source, stale)
         columns = {home.register: column_of(batch, home.register) for home in place.homes}
@@ -353,9 +355,6 @@ class ValueJudge:
         sources: list[VectorSource] = []
         lines: list[SourceLine] = []
         visible: dict[Die, Frame] = {}
-        registers: dict[Die, set[str]] = {}
-        computed: dict[Die, frozenset[str]] = {}
-        located: set[Die] = set()
         for frame in frames:
             source = frame.call.source
             if source is not None and source.file and source.line:
@@ -372,11 +371,6 @@ class ValueJudge:
                     self._homes[here] = known
                 homes += known.homes
                 sources += known.sources
-                located.add(here.die)
-                if known.homes and all(_is_numbered(home.register) for home in known.homes):
-                    registers[here.die] = {home.register for home in known.homes}
-                if known.registers is not None:
-                    computed[here.die] = known.registers
             visible.update((die, frame) for die, _name in self._located.in_scope(frame))
         is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival, frames[-1])
         places = [(str(line.file), line.line, line.column) for line in lines] if is_known else []
@@ -387,8 +381,30 @@ class ValueJudge:
             frozenset(sources),
             tuple((str(line.file), line.line) for line in lines) if len(lines) == len(frames) else (),
             None if None in texts else tuple(text for text in texts if text is not None),
-            self.ends.place(frames, visible, registers, computed, located),
+            frozenset(die.offset for die, frame in visible.items() if self._is_fixed(die, frame, frames)),
         )
+
+    def _is_fixed(self, die: Die, frame: Frame, frames: Sequence[Frame]) -> bool:
+        """Return whether a variable is assigned once while its function executes, which is in no loop."""
+        outer = frames[frames.index(frame) + 1 :]
+        return self._is_assigned_once(die, frame.scope and frame.scope.die) and not any(map(self._is_in_loop, outer))
+
+    def _is_in_loop(self, frame: Frame) -> bool:
+        """Return whether the line of a frame may be executed more than once in its function."""
+        text = None if frame.scope is None else self._functions.of(frame.scope.die)
+        source = frame.call.source
+        return text is None or source is None or text.is_in_loop(source.line)
+
+    def _find_assigned_once(self, die: Die, function: Die | None) -> bool:
+        text, place = None if function is None else self._functions.of(function), self._functions.declared_at(die)
+        if text is None or place is None or not die.name or text.has_references:
+            return False
+        changes = [*re.finditer(_CHANGES.format(name=re.escape(die.name)), text.expanded(text.code))]
+        if die.tag == dw.DW_TAG_formal_parameter:
+            return not changes
+        line = text.code.split("\n")[place[1] - text.first] if text.first <= place[1] <= text.last else ""
+        is_initialized = re.search(rf"\b{re.escape(die.name)}\s*=(?!=)", line) is not None
+        return len(changes) == 1 and is_initialized and not text.is_in_loop(place[1])
 
     def _has_doubtful_line(self, arrival: InstructionVisit, frame: Frame) -> bool:
         """Return whether an instruction may belong to another statement than its row of the line table says.
@@ -411,11 +427,10 @@ class ValueJudge:
         read.clear()
         homes = tuple(home for each in variable.in_each_place() for home in _homes(frame, each))
         names = sorted({*read, *(home.register for home in homes)})
-        is_known = all(_is_numbered(name) for name in names) and (bool(homes) or _is_implicit(frame, variable))
         vectors = tuple(int(name[1:]) for name in names if name[0] == "v" and name[1:].isdigit())
         expressions = variable.expressions_at(frame.place_in_file) if vectors else ()
         sources = (VectorSource(variable.name, variable.die.offset, expressions, vectors),) if vectors else ()
-        return FoundPlace(homes, sources, frozenset(names) if is_known else None)
+        return FoundPlace(homes, sources)
 
 
 def is_in_prologue(running: Running, frame: Frame, pc: int) -> bool:
@@ -485,20 +500,6 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
             if leaf is not None and (leaf.kind == POINTER or leaf.bits > bits):
                 leaf = None
             yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask, leaf)
-
-
-def _is_numbered(register: str) -> bool:
-    return register[1:].isdigit()
-
-
-def _is_implicit(frame: Frame, variable: Variable) -> bool:
-    """Return whether the value of a variable is computed from registers, or a constant."""
-    try:
-        location = _location(frame, variable, 0)
-    except DwarfGpuError:
-        return False
-    place = None if location is None else location.single
-    return place is not None and type(place.storage) is Implicit
 
 
 def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:

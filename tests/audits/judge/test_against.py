@@ -5,7 +5,6 @@ import random
 import re
 import subprocess
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -296,62 +295,6 @@ def test_a_result_that_the_kernel_leaves_undefined_is_not_the_fault_of_the_compi
         assert "; the kernel reads `value` before it is set at k.cl:7 (run --check=init): the b" in each["message"]
 
 
-VGPR0 = 2560
-"""The number of the first vector register of a wave of 64 lanes in DWARF."""
-
-
-def with_wrong_registers(source, folder):
-    """Compile a kernel, and yield a path to it with each of its location lists that has another register."""
-    (folder / "k.cl").write_text(source)
-    run("compile", str(folder / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(folder / "k.co"))
-    data = (folder / "k.co").read_bytes()
-    lists = next(each for each in opened(str(folder / "k.co")).image.sections if each.name == ".debug_loclists")
-    numbers = {number: bytes([VGPR0 + number & 0x7F | 0x80, VGPR0 + number >> 7]) for number in range(8)}
-    places = [
-        (place, number)
-        for place in range(lists.offset, lists.offset + lists.size)
-        for number, coded in numbers.items()
-        if data[place : place + 2] == coded and data[place - 1] in {0x90, 0x92}  # DW_OP_regx, DW_OP_bregx
-    ]
-    for place, number in places:
-        (folder / "wrong.co").write_bytes(data[:place] + numbers[(number + 1) % 8] + data[place + 2 :])
-        yield folder / "wrong.co"
-
-
-def test_a_wrong_register_is_found_at_once_where_the_code_is_the_same(tmp_path):
-    """Another register of the unrolled loop mostly has the value of another of its rounds."""
-    args = "zeros(64)", list(range(3, 67)), 6
-    rules, found = ("against-wrong", "against-between", "value-failed"), []
-    # the later lists belong to a copy of the code that is not executed
-    for _path in islice(with_wrong_registers(UNROLLED, tmp_path), 5):
-        own, other = (running(str(tmp_path / name), "k", args, grid=64, work_group=64) for name in ("wrong.co", "k.co"))
-        judgement = Judge(own, named_build(other)).run()
-        found.append([each.message for each in judgement.report.findings if each.rule.name in rules])
-        assert judgement.comparison.total().uncertain == 0
-    assert all(found), found
-
-
-RACING = """
-kernel void racing(global int *out, int limit) {
-  int id = __builtin_amdgcn_workitem_id_x();
-  int seen = out[(id + 64) & 127];
-  int next = seen + id * 3;
-  out[id] = next ^ limit;
-}
-"""
-
-
-def test_a_fault_of_the_kernel_excuses_no_value_where_the_code_is_the_same(tmp_path):
-    """Both builds are read in one execution, whose registers have whatever they have."""
-    sizes = "--grid", "128", "--work-group", "128", "--only", "against", "--json"
-    severities = set()
-    for path in islice(with_wrong_registers(RACING, tmp_path), 3):
-        words = path, "racing", "--against", tmp_path / "k.co", "zeros(128)", 40, *sizes
-        found = json.loads(run("judge", *words).stdout)["findings"]
-        severities |= {each["severity"] for each in found if each["rule"] != "against-missing"}
-    assert severities == {"error"}
-
-
 CHECKSUM = """
 static uint crc_byte(uint crc, uchar byte) {
   crc ^= byte;
@@ -376,18 +319,6 @@ def test_the_code_of_an_inlined_call_is_on_the_line_of_the_call(tmp_path):
     document = json.loads(run("judge", *words).stdout)
     assert document["against"]["between"]["right"] > 900
     assert [each["message"] for each in document["findings"] if each["rule"] == "against-between"] == []
-
-
-def test_lines_are_compared_where_the_code_is_the_same(tools, tmp_path):
-    right, wrong = assembled(GFX942, tools, tmp_path), tmp_path / "wrong.co"
-    data = Path(right).read_bytes()
-    table = next(each for each in opened(right).image.sections if each.name == ".debug_line")
-    advance = data.rindex(b"\x03", table.offset, table.offset + table.size)  # DW_LNS_advance_line
-    wrong.write_bytes(data[: advance + 1] + bytes([data[advance + 1] - 1]) + data[advance + 2 :])
-    findings = of_variables(compared(str(wrong), right))
-    assert [each.message for each in findings if each.rule.name == "against-row"] == [
-        "steps+0x80 to +0x84: the instruction belongs to line 14, and to line 15 in steps.gfx942.co",
-        "steps+0x8c: the instruction belongs to line 15, and to line 16 in steps.gfx942.co"]  # fmt: skip
 
 
 def check_defects(processor, tools, folder, defects):

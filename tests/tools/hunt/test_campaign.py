@@ -272,7 +272,7 @@ def test_a_report_has_what_the_tracker_wants():
         "DW_TAG",
     ):
         assert part in text
-    gap = evolve(CAUSE, finding=evolve(FINDING, rule="against-gap", line=0))
+    gap = evolve(CAUSE, finding=evolve(FINDING, rule="against-missing", line=0))
     text = "\n".join(report_text(gap))
     assert text.startswith("# [postmisched] Variable `v1` has no location at -O1 (gfx90a)")
     assert "In a simulator, at `k0+0x30` (0x1630): v1" in text
