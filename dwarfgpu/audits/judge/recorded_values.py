@@ -288,22 +288,6 @@ def scalar_leaf(kind: Type) -> Leaf | None:
     return None if scalar is None else _leaf("", scalar)
 
 
-def has_fixed_leaves(kind: Type, depth: int = 0) -> bool:
-    """Return whether the leaves of a type are in the same places of each object."""
-    inner = resolved(kind)
-    if hidden(kind) is not None or depth > MAX_NESTING:
-        return False
-    if isinstance(inner, Struct):
-        bases = all(base.location is None and not base.is_virtual for base in inner.body.bases)
-        members = (each.location is None and has_fixed_leaves(each.type, depth + 1) for each in inner.body.members)
-        return (
-            inner.kind != "union" and bases and not inner.body.variant_parts and not inner.body.bases and all(members)
-        )
-    if isinstance(inner, Array):
-        return not inner.is_dynamic and has_fixed_leaves(inner.element, depth + 1)
-    return scalar_of(kind) is not None
-
-
 def _has_pointers(value: Object, depth: int) -> bool:
     """Return whether a union has a pointer in it, whose bits say nothing in another build."""
     inner = resolved(value.type)

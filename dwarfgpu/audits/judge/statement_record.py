@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
-from dwarfgpu.audits.judge.kept_values import ContentSource
 from dwarfgpu.audits.judge.recorded_values import PointerNames
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
@@ -60,7 +59,6 @@ class VisibleVariable:
     """Its number among those of the frame."""
     is_listed: bool
     """Whether it has a location list."""
-    source: ContentSource
 
 
 @frozen(eq=False)

@@ -9,9 +9,14 @@ import numpy as np
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
-from dwarfgpu.audits.judge.kept_values import KeptValues, source_of
-from dwarfgpu.audits.judge.located_variables import entries_of
-from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
+from dwarfgpu.audits.judge.recorded_values import (
+    UNUSED,
+    PointerNames,
+    RecordedValue,
+    is_shared,
+    recorded,
+    recorded_everywhere,
+)
 from dwarfgpu.audits.judge.statement_record import (
     CallContexts,
     Context,
@@ -30,19 +35,16 @@ from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from dwarfgpu.audits.judge.buffer_accesses import WorkItem
     from dwarfgpu.audits.judge.call_record import InstructionVisit
-    from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.audits.judge.recorded_values import Leaf, Recorded
     from dwarfgpu.audits.judge.undefined_values import UndefinedValues
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.line_table import LineRow
-    from dwarfgpu.objfile.lists.list_encoding import ListEntry
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
 
 FOLLOWED_WAVES = 4
@@ -78,8 +80,9 @@ class StatementRecorder:
         self._visits: dict[tuple[str, int], int] = {}
         self._known: set[DeclarationKey] = set()
         self._visible: dict[tuple[int, int], list[VisibleVariable]] = {}
-        self._entries: dict[Die, tuple[ListEntry, ...] | None] = {}
-        self._kept = KeptValues(run.registers)
+        self._leaves: dict[tuple[Leaf, ...], tuple[Leaf, ...]] = {}
+        self._one_of: dict[tuple[int, tuple[int | None, ...]], RecordedValue] = {}
+        """Each value once, by the identity of its leaves, so that values are compared by identity first."""
         self.accesses = BufferAccesses(running, self.items_of, None if judged is None else judged.accesses)
         self.history.accesses = self.accesses
         count = running.launched.geometry.wave_count
@@ -204,32 +207,35 @@ class StatementRecorder:
             if of_lists and not each.is_listed:
                 continue
 
-            def found(index: int = each.index) -> tuple[Frame, Variable]:
-                frame = self.run.stopped.stack(wave).call(0)[number]
-                return frame, frame.variables()[index]
-
-            def rows(found: Callable[[], tuple[Frame, Variable]] = found) -> list[Recorded]:
-                return read(*found(), lanes)
-
-            values[each.key] = self._kept.read(each.source, wave, lanes, rows)
+            frame = self.run.stopped.stack(wave).call(0)[number]
+            variable = frame.variables()[each.index]
+            values[each.key] = [*map(self._one, read(frame, variable, lanes))]
             if self.undefined is not None:
-                values[each.key] = self.undefined.certain(wave, *found(), lanes, values[each.key])
+                values[each.key] = self.undefined.certain(wave, frame, variable, lanes, values[each.key])
             if each.is_listed:
                 self.history.listed.add(each.key)
             if each.key not in self._known:
                 self._known.add(each.key)
-                if is_shared(*found(), lanes[0]):
+                if is_shared(frame, variable, lanes[0]):
                     self.history.shared.add(each.key)
         return values
 
     def _visible_in(self, wave: int, number: int) -> Iterator[VisibleVariable]:
         """Yield the variables in a frame of a wave."""
         for frame, variable, key in variables_of(self.run.stopped, wave, number):
-            if variable.die not in self._entries:
-                self._entries[variable.die] = entries_of(variable)
             index = next(at for at, each in enumerate(frame.variables()) if each is variable)
-            source = source_of(variable, self._entries[variable.die])
-            yield VisibleVariable(key, index, _has_list(variable), source)
+            yield VisibleVariable(key, index, _has_list(variable))
+
+    def _one(self, value: Recorded) -> Recorded:
+        """Return the value that is equal to one, and was there first."""
+        if not isinstance(value, RecordedValue) or value.elsewhere:
+            return value
+        leaves = self._leaves.setdefault(value.leaves, value.leaves)
+        key = id(leaves), value.patterns
+        known = self._one_of.get(key)
+        if known is None:
+            known = self._one_of[key] = RecordedValue(leaves, value.patterns)
+        return known
 
 
 def _has_list(variable: Variable) -> bool:
