@@ -118,11 +118,6 @@ class SourceStatements:
         around = [loop for loop in self._loops[file] if loop.first <= first and last <= loop.last]
         return min(around, key=lambda loop: loop.last - loop.first, default=None)
 
-    def for_page(self) -> None:
-        """Read only what a page that is passed on may have."""
-        found, self._reader = self._reader.directories, SourceTexts().for_page(self.running.launched.plan.file.name)
-        self._reader.directories = found
-
     def lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
         if self._files is None:
