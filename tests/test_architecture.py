@@ -204,7 +204,7 @@ BUDGETS = [
     Budget("execution", 22.5, 26.85, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.88, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 22.44, "the checks read what an instruction does from one table"),
-    Budget("render questions", 22.8, 23.51, "a list is a listing, a value a node, a question stands beside its words"),
+    Budget("render questions", 22.8, 23.5, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("cli repl dap gdbplugin compilers examples", 9.6, 9.6),
     Budget("fleet", 1.8, 1.88, "a helper with one caller is a part of it"),
 ]

@@ -426,7 +426,9 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
     machine = choose(opened.core, None, part_of(sources), opened.problems)
     options = arguments.options
     summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
-    return Document(conversion_json(summary), lambda _output: conversion_text(summary), problems=opened.problems)
+    data: dict[str, Any] = plain(summary)
+    data["bytes"] = data.pop("bytes_")
+    return Document(data, lambda _output: conversion_text(summary), problems=opened.problems)
 
 
 def core(selection: Selection, arguments: Arguments) -> Document:
@@ -532,13 +534,6 @@ def conversion_text(summary: ConversionSummary) -> Iterator[str]:
         yield from labelled("dispatches", "; ".join(summary.dispatches))
     yield from labelled("code objects", ", ".join(summary.code_objects) or "none")
     yield from labelled("left out", "; ".join(summary.left_out) or "nothing")
-
-
-def conversion_json(summary: ConversionSummary) -> dict[str, Any]:
-    """Return what a small snapshot has as plain values."""
-    data: dict[str, Any] = plain(summary)
-    data["bytes"] = data.pop("bytes_")
-    return data
 
 
 # --- Files as text and JSON -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Commands about symbols: what is at an address, where a name is, what a place can see, what there is."""
+"""Commands about names: what is at an address, where a name is, what a place can see, what there is, and macros."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.expr import listing
+from dwarfgpu.expr.listing import text as operations_text
 from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.program.frames.evaluator import Evaluator, nearly, static_type, type_named
 from dwarfgpu.program.frames.linespec import Linespec, frame_base_of, scope_at, symbol_at
+from dwarfgpu.program.frames.macros import Definitions, expanded, macro_of
 from dwarfgpu.program.frames.names import variable_called, variables_named
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Hidden, Struct, Type, Typedef
 from dwarfgpu.program.types.reader import find_type
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.debugger import Debugger, remembered
+from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.explaining import variable_json
 from dwarfgpu.questions.sources import LocationWords, declarations, places_of, symbol_lines, type_json
-from dwarfgpu.render.layout import plain, problem_json, shown
+from dwarfgpu.render.layout import Record, plain, problem_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
 
@@ -86,10 +87,10 @@ def _variable_json(variable: Variable) -> dict[str, Any]:
         document["constant"] = _constant(variable)
     if base is not None:
         target = variable.frame.target
-        document["frame_base"] = listing.text(as_written(base), target)
+        document["frame_base"] = operations_text(as_written(base), target)
         if repairs_of(base):
             document["frame_base_repairs"] = [repair.name for repair in repairs_of(base)]
-            document["frame_base_repaired"] = listing.text(base, target)
+            document["frame_base_repaired"] = operations_text(base, target)
     if address is not None:
         document["space"], document["address"] = address
     return document
@@ -262,3 +263,66 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
         error.hint = error.hint or "the type of an expression that leads through memory needs a value"
         raise
     return value.type, False
+
+
+# --- Macros of the C preprocessor -------------------------------------------------------------------------------------
+
+
+def _macros(debugger: Debugger) -> Definitions:
+    """Return the macros at the place of the frame, which must have one, after those of the user."""
+    frame, written = debugger.frame, remembered(debugger).macros
+    if frame.place is None and not written:
+        message = "No frame selected: which macros are defined depends on the place in the source."
+        raise UsageError(message, kind="no_frame", hint="attach a state, or launch a kernel")
+    return frame.macros
+
+
+def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
+    name = arguments.needed()
+    macro = _macros(debugger).get(name)
+    if macro is None:
+        source = debugger.frame.call.source
+        place = f"{source.file}:{source.line}" if source is not None else "this place"
+        hint = "`info source` says whether the file has macros; -g3 and -fdebug-macro write them"
+        message = f"The symbol `{name[:80]}' has no definition as a C/C++ preprocessor macro at {place}"
+        raise UsageError(message, kind="no_name", hint=hint)
+    places = [{"file": file, "line": line} for file, line in macro.files]
+    parameters = None if macro.parameters is None else [*macro.parameters]
+    row = {"name": name, "parameters": parameters, "definition": macro.body, "defined_at": places}
+
+    def lines(_output: Output) -> Iterator[str]:
+        for number, (file, line) in enumerate(macro.files):
+            yield f"{'  included at' if number else 'Defined at'} {shown(file)}:{line}"
+        is_option = len(macro.files) == 1 and not macro.files[0][1]
+        text = f"-D{macro.head}={macro.body}" if is_option else f"#define {macro.head} {macro.body}"
+        yield shown(text.rstrip())
+
+    return Document({"macro": row}, lines)
+
+
+def macro_expand(debugger: Debugger, arguments: Arguments) -> Document:
+    text = expanded(arguments.needed(), _macros(debugger), once=arguments.command.name.endswith("once"))
+    return Document({"expanded": text}, [f"expands to: {shown(text)}"])
+
+
+def macro_define(debugger: Debugger, arguments: Arguments) -> None:
+    macro = macro_of(arguments.needed())
+    names = () if macro is None else macro.parameters or ()
+    is_open = macro is not None and macro.parameters is None and arguments.text[len(macro.name) :].startswith("(")
+    if macro is None or is_open or not all(name.isidentifier() for name in names):
+        raise arguments.wrong(f"takes a macro as `SQ(x) ((x) * (x))`, not {arguments.text[:80]!r}")
+    if len({*names}) < len(names):
+        raise UsageError("Two macro arguments with identical names.", kind="bad_macro")
+    remembered(debugger).macros[macro.name] = arguments.text
+
+
+def macro_undef(debugger: Debugger, arguments: Arguments) -> None:
+    remembered(debugger).macros.pop(arguments.needed(), None)
+
+
+def macro_list(debugger: Debugger, arguments: Arguments) -> Document:
+    arguments.none()
+    written = sorted(remembered(debugger).macros.items())
+    macros = [macro for _name, text in written if (macro := macro_of(text)) is not None]
+    lines = lambda known: [shown(f"macro define {each.head} {each.body}") for each in known]  # noqa: E731
+    return listing("macros", Record("name parameters definition=body"), macros, lines)
