@@ -7,21 +7,12 @@ declares is left out, and a variable outside of functions has no scope, but may 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.kinds import NO_LOCATION, LocationKinds, Meaning
-from dwarfgpu.audits.coverage.tally import (
-    ELSEWHERE,
-    LocationEntry,
-    by_kind,
-    bytes_of,
-    entries_of,
-    repair_names,
-    stretches,
-    together,
-)
+from dwarfgpu.audits.coverage.tally import ELSEWHERE, by_kind, bytes_of, entries_of, repair_names, stretches, together
 from dwarfgpu.audits.coverage.unit_walk import FileWalk, FunctionCopy, Row, UnitWalk
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
@@ -32,7 +23,7 @@ from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.code_scope import CodeScope
-    from dwarfgpu.audits.coverage.tally import Counts
+    from dwarfgpu.audits.coverage.tally import Counts, Entries
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
 
@@ -65,9 +56,9 @@ class VariableAvailability:
     """``parameter``, ``local``, ``constant``, or ``static`` outside of functions."""
     scope: CodeScope | None
     """Where it is declared; None outside of functions."""
-    counts: tuple[tuple[Meaning | str, int], ...]
+    counts: Mapping[Meaning | str, int]
     """The bytes of the scope by the location there, or by the reason why it is missing."""
-    entries: tuple[LocationEntry, ...]
+    entries: Entries
     """The entries of its location list; a location without a list is a default entry."""
     reason: str | None
     """Why there is no location where no entry holds, if that is the same everywhere."""
@@ -78,50 +69,51 @@ class VariableAvailability:
     def of_row(cls, row: Row) -> VariableAvailability:
         """Return the record of a row of the walk."""
         unit, offset, kind, scope, location, start = row
-        entries = tuple([LocationEntry(*entry) for entry in entries_of(location)])
+        entries = entries_of(location)
         reason = location if isinstance(location, str) else None
         counts: dict[Meaning | str, int] = {}
         if scope is not None:
-            for key, count in bytes_of(scope, location, start):
-                counts[key] = counts.get(key, 0) + count
+            counts = bytes_of(scope, location, start)
             if isinstance(location, list) and list(counts) == [ELSEWHERE]:
                 reason = ELSEWHERE
         elif entries:
-            meaning = together(tuple([entry.meaning for entry in entries]))
+            meaning = together(tuple([entry[2] for entry in entries]))
             counts[meaning] = 0
             if not meaning.is_located:
                 reason = meaning.written
-        return cls(unit, offset, kind, scope, tuple(counts.items()), entries, reason, start)
+        return cls(unit, offset, kind, scope, counts, entries, reason, start)
 
     @property
     def written(self) -> Counts:
         """How many bytes of the scope have a location of which kind, as the file has it."""
-        return by_kind(self.counts)[0]
+        return by_kind(self.counts.items())[0]
 
     @property
     def repaired(self) -> Counts:
         """The same with the repairs."""
-        return by_kind(self.counts)[1]
+        return by_kind(self.counts.items())[1]
 
     @property
     def missing(self) -> Counts:
         """How many bytes have none for which reason."""
-        return () if self.scope is None else by_kind(self.counts)[2]
+        return () if self.scope is None else by_kind(self.counts.items())[2]
 
     @property
     def size(self) -> int:
         """How many bytes of code its scope has."""
-        return sum([count for _location, count in self.counts])
+        return sum(self.counts.values())
 
     @property
     def located(self) -> int:
         """How many of them have a location, as the file has it."""
-        return sum([count for location, count in self.counts if isinstance(location, Meaning) and location.is_located])
+        return sum(
+            [count for location, count in self.counts.items() if isinstance(location, Meaning) and location.is_located]
+        )
 
     @property
     def repairs(self) -> tuple[str, ...]:
         """The repairs that tell what the file means."""
-        return repair_names([entry.meaning for entry in self.entries])
+        return repair_names([meaning for _low, _high, meaning in self.entries])
 
     # --- What it is called ----------------------------------------------------------------------------------------
 

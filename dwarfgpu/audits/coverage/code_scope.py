@@ -10,7 +10,6 @@ from operator import lt, sub
 from typing import Any
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.coverage.kinds import Meaning
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
@@ -26,18 +25,11 @@ MAX_CHAIN = 256
 class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
-    __slots__ = ("_facts", "_sums", "frame_base", "function", "highs", "is_own", "lows", "meanings", "offset",
-                 "parent", "size", "tag", "tally", "unit")  # fmt: skip
+    __slots__ = ("_facts", "_sums", "frame_base", "function", "highs", "lows", "offset", "parent", "size", "tag",
+                 "tally", "unit")  # fmt: skip
 
     def __init__(
-        self,
-        unit: Unit,
-        offset: int,
-        tag: int,
-        parent: CodeScope | None,
-        lows: Sequence[int],
-        highs: Sequence[int],
-        is_own: bool = True,  # noqa: FBT001, FBT002 (a name would cost each of the many scopes of a file)
+        self, unit: Unit, offset: int, tag: int, parent: CodeScope | None, lows: Sequence[int], highs: Sequence[int]
     ) -> None:
         self.unit = unit
         self.offset = offset
@@ -49,8 +41,6 @@ class CodeScope:
         self.highs = highs
         """Where they end."""
         self.size = sum(highs) - sum(lows)
-        self.is_own = is_own
-        """Whether these are its own, and not those of what is around it."""
         self._sums: list[int] | None = None
         self.function: CodeScope
         """The function whose code it is part of. The rest is for this one alone."""
@@ -60,8 +50,6 @@ class CodeScope:
             self.function = self
             self.frame_base: bytes | None = None
             """Its frame base, if that is an expression."""
-            self.meanings: dict[bytes, Meaning]
-            """The meanings of expressions for its variables; the walk shares it between functions."""
             self.tally = Tally()
             """The sum over its variables, where they are only counted."""
             self._facts: dict[Hashable, Any] | None = None

@@ -6,14 +6,15 @@ location whose kind depends on the state of the machine is `OPEN`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve, field
 
 from dwarfgpu import dialects
-from dwarfgpu.dwarf_constants import DW_AT_frame_base
+from dwarfgpu.audits.verify.expressions import ByAnswers
+from dwarfgpu.dwarf_constants import DW_AT_frame_base, DW_AT_type
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import known_entries, verify
 from dwarfgpu.expr.instruction import Expression, decode, registers_of
@@ -27,8 +28,8 @@ from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.code_scope import CodeScope
-    from dwarfgpu.audits.coverage.unit_walk import VariableSite
     from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.objfile.info.dies import Die
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"
 COMPOSITE, PARTIAL = "composite", "partial composite"
@@ -77,27 +78,17 @@ meaning_of = cache(Meaning)
 CONSTANT_MEANING = meaning_of(CONSTANT, CONSTANT, (), False)
 
 
-class TypeFamily:
-    """What is known of all variables of a unit that have the same type."""
-
-    __slots__ = ("answers",)
-
-    def __init__(self) -> None:
-        self.answers: dict[Hashable, Any] = {}
-        """What is known of the type, by question."""
-
-
+Answers: TypeAlias = "dict[Hashable, Any]"
+"""What repairs have asked about something, by question."""
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
 _BASE = "kind of the frame base"
-FIRST = ("is_baseless_kernel",)
-"""The first question of most repairs."""
-OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
+_OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
 
 
 class KnownExpression:
     """An expression with what is known of it wherever it is."""
 
-    __slots__ = ("answers", "expression", "found", "has_base", "has_cfa", "is_entry_value", "is_idiom", "meaning")
+    __slots__ = ("expression", "found", "has_base", "has_cfa", "is_entry_value", "is_idiom", "meaning")
 
     def __init__(self, expression: Expression, found: verify.ResultKinds, *, is_idiom: bool) -> None:
         names = {instruction.name for instruction in expression.instructions}
@@ -109,9 +100,6 @@ class KnownExpression:
         self.is_idiom = is_idiom
         self.meaning: Meaning | None = None
         """Its meaning, if that is the same everywhere."""
-        self.answers: dict[Hashable, Any] = {}
-        """For a producer and a kind of frame base: the first question that a repair asks of the place, with what
-        follows from each answer."""
 
 
 class LocationKinds:
@@ -124,7 +112,8 @@ class LocationKinds:
         self._is_known = file.target.is_known
         self.rules = PRESETS[self.target.default_rules]
         self._default = self._memory(self.target.default_space.number)
-        self._known: dict[Format, dict[bytes, KnownExpression]] = {}
+        self._known: dict[tuple[bytes, Format], KnownExpression] = {}
+        self._meanings = ByAnswers()
         self._bases: dict[tuple[bytes, Format], str] = {}
         self._types = Types()
         kernels = file.kernels.kernels if file.is_amdgpu else ()
@@ -143,19 +132,21 @@ class LocationKinds:
         known = KnownExpression(expression, self._results(expression), is_idiom=False)
         return meaning_of(NO_ATTRIBUTE, self._kind(known.found, known, ""), (UNWRITTEN.name,), False)
 
-    def meaning(self, known: KnownExpression, site: VariableSite) -> Meaning:
+    def meaning(self, data: bytes, site: VariableSite) -> Meaning:
         """Return the meaning of an expression at its place."""
-        return known.meaning or self._at(known, site)
-
-    def known(self, data: bytes, form: Format) -> KnownExpression:
-        """Return what is known of an expression wherever it is."""
-        store = self._known.setdefault(form, {})
-        known = store.get(data)
+        known = self._known.get((data, site.format))
         if known is None:
-            if len(store) >= MAX_KNOWN:
-                store.clear()
-            known = store[data] = self._read(data, form)
-        return known
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            known = self._known[data, site.format] = self._read(data, site.format)
+        if known.meaning is not None:
+            return known.meaning
+        base = self._base(site.scope) if known.has_base else ""
+        key = data, site.format, site.producer, base
+        found: Meaning = self._meanings.of(
+            key, partial(site.answer, self.code, known.expression), partial(self._meaning_at, known, site, base)
+        )
+        return found
 
     def _read(self, data: bytes, form: Format) -> KnownExpression:
         expression = decode(data, self.code.dialect, form, known_in=dialects.known_in)
@@ -182,46 +173,18 @@ class LocationKinds:
 
     # --- Where it depends on the place ------------------------------------------------------------------------------
 
-    def _at(self, known: KnownExpression, site: VariableSite) -> Meaning:
-        scope = site.scope
-        base = self._base(scope) if known.has_base else ""
-        node = known.answers.get((site.producer, base))
-        answers: Any = None
-        while node is not None:
-            if type(node) is Meaning:
-                return node
-            question, branches = node
-            if question is FIRST and scope is not None and question in scope.function.facts:
-                node = branches.get(scope.function.facts[question])
-                continue
-            if answers is None:
-                answers = _Answers(self, known.expression, site)
-            node = branches.get(answers.answer(*question))
-        return self._meaning_at(known, site, base)
-
-    def _meaning_at(self, known: KnownExpression, site: VariableSite, base: str) -> Meaning:
-        """Return the meaning of an expression, and remember on which answers about the place it depends."""
+    def _meaning_at(self, known: KnownExpression, site: VariableSite, base: str, ask: Callable[..., Any]) -> Meaning:
+        """Return the meaning of an expression that depends on what repairs ask."""
         written = self._kind(known.found, known, base)
-        answers = _Answers(self, known.expression, site)
         expression: Expression = known.expression
         if known.is_idiom:
-            expression = read_as_meant(expression, answers.site(), self.policy)
+            expression = read_as_meant(expression, Site("DW_AT_location", site.producer, self.target, ask), self.policy)
         repairs = tuple(repair.name for repair in repairs_of(expression))
         repaired = written
         if repairs:
             again = KnownExpression(expression, self._results(expression), is_idiom=False)
             repaired = self._kind(again.found, again, self._base(site.scope) if again.has_base else "")
-        meaning = meaning_of(written, repaired, repairs, known.is_entry_value)
-        node: Any = meaning
-        place: Any = None
-        branches, key = known.answers, (site.producer, base)
-        for question, answer in answers.trail:
-            place = branches.get(key)
-            if place is None:
-                place = branches[key] = (question, {})
-            branches, key = place[1], answer
-        branches[key] = node
-        return meaning
+        return meaning_of(written, repaired, repairs, known.is_entry_value)
 
     def _base(self, scope: CodeScope | None) -> str:
         """Return the kind of a frame base: a register means the address in it (A.3.3.5 (2))."""
@@ -284,53 +247,61 @@ class LocationKinds:
         return MEMORY if space is None else f"{MEMORY} {space.name}"
 
 
-class _Answers:
-    """The answers to the questions of repairs about the place of an expression, each recorded once."""
+class VariableSite:
+    """The place of the location of a variable, and what repairs have asked about it."""
 
-    __slots__ = ("_around", "_of_site", "_site", "expression", "reader", "trail")
+    __slots__ = ("_around", "_of_site", "_types", "die", "format", "producer", "scope", "target")
 
-    def __init__(self, reader: LocationKinds, expression: Expression, site: VariableSite) -> None:
-        self.reader = reader
-        self.expression = expression
-        self._site = site
+    def __init__(
+        self, die: Die, target: int, producer: str | None, scope: CodeScope | None, types: dict[Hashable, Answers]
+    ) -> None:
+        self.die = die
+        self.target = target
+        """The offset in the section of its abstract origin; -1 if it has none there."""
+        self.format = die.unit.format
+        self.producer = producer
+        self.scope = scope
+        self._types = types
+        """The answers about types, by the reference to the type, or by the offset of an abstract origin."""
         self._around: Surroundings | None = None
-        self._of_site: dict[Hashable, Any] = {}
-        self.trail: list[tuple[tuple[Hashable, ...], Any]] = []
+        self._of_site: Answers = {}
 
-    def answer(self, name: str, *arguments: int) -> Any:
+    def answer(self, code: LoadedCode, expression: Expression, *question: Any) -> Any:
         """Return the answer to a question of a repair."""
-        question = (name, *arguments)
-        scope = self._site.scope
-        if name in _OF_FUNCTION and scope is not None:
-            store = scope.function.facts
-        elif name in OF_TYPE:
-            store = self._site.family.answers
-        else:
-            store = self._of_site
+        store = self._of_site
+        if question[0] in _OF_FUNCTION and self.scope is not None:
+            store = self.scope.function.facts
+        elif question[0] in _OF_TYPE:
+            store = self._of_type()
         if question not in store:
-            store[question] = self._answer(name, arguments)
+            store[question] = self._answer(code, expression, *question)
         return store[question]
 
-    def _answer(self, name: str, arguments: tuple[int, ...]) -> Any:
-        function = None if self._site.scope is None else self._site.scope.function
+    def _of_type(self) -> Answers:
+        """Return the answers about the type of the variable."""
+        known = self._types.get(self.target)
+        if known is None:
+            try:
+                kind = self.die.find_number(DW_AT_type)
+            except DwarfGpuError:
+                return self._of_site
+            known = (
+                self._of_site if kind is None else self._types.setdefault((kind.die.unit, kind.form, kind.value), {})
+            )
+            if self.target >= 0:
+                self._types[self.target] = known
+        return known
+
+    def _answer(self, code: LoadedCode, expression: Expression, name: str, *operands: int) -> Any:
+        function = None if self.scope is None else self.scope.function
         try:
             if function is not None and name == "is_baseless_kernel":
-                return function.frame_base is None and self.reader.code.is_baseless_kernel(function.die)
+                return function.frame_base is None and code.is_baseless_kernel(function.die)
             if function is not None and function.frame_base is not None and name == "frame_base":
                 base = function.die.number(DW_AT_frame_base)
-                return None if base is None else self.reader.code.base_register(base)
+                return None if base is None else code.base_register(base)
         except DwarfGpuError:
             return None
         if self._around is None:
-            self._around = Surroundings(self.reader.code, self._site.die, self.expression)
-        return self._around.answer(name, *arguments)
-
-    def _recorded(self, *question: Any) -> Any:
-        answer = self.answer(*question)
-        if all(earlier != question for earlier, _answer in self.trail):
-            self.trail.append((FIRST if question == FIRST else question, answer))
-        return answer
-
-    def site(self) -> Site:
-        """Return the place as repairs see it."""
-        return Site("DW_AT_location", self._site.producer, self.reader.target, self._recorded)
+            self._around = Surroundings(code, self.die, expression)
+        return self._around.answer(name, *operands)

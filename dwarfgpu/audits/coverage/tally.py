@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from operator import attrgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.audits.coverage.kinds import (
@@ -20,7 +19,7 @@ from dwarfgpu.audits.coverage.kinds import (
     Meaning,
     meaning_of,
 )
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.availability import VariableAvailability
@@ -45,6 +44,7 @@ REASONS = {
     ILL_FORMED: "the expression breaks the rules, so that no evaluation gives a location",
 }
 """Why an address has no location."""
+_GAPS = frozenset((BEFORE, AFTER, BETWEEN))
 Entries: TypeAlias = "Sequence[tuple[int, int, Meaning]]"
 """The entries of a location list: where each begins, the first address behind it (-1 for one that is valid wherever no
 other is), and the meaning of its expression."""
@@ -52,16 +52,6 @@ Location: TypeAlias = "Meaning | str | list[tuple[int, int, Meaning]]"
 """Where a variable is: the same everywhere in its scope, nowhere for a reason, or the entries of its list."""
 Counts: TypeAlias = "tuple[tuple[str, int], ...]"
 """Bytes by the kind of location, or by the reason why there is none."""
-
-
-@immutable
-class LocationEntry:
-    """An entry of a location list, with the meaning of its expression."""
-
-    low: int
-    high: int
-    """The first address behind it; -1 for an entry that is valid wherever no other is."""
-    meaning: Meaning
 
 
 @frozen
@@ -120,20 +110,14 @@ class Tally(dict["Meaning | str", int]):
         else:
             self.add_counts(record.counts)
 
-    def add_counts(self, counts: Iterable[tuple[Meaning | str, int]]) -> None:
+    def add_counts(self, counts: Mapping[Meaning | str, int]) -> None:
         """Add the bytes of the scope of a variable."""
-        is_located = is_missing = False
-        for location, count in counts:
+        located = [isinstance(location, Meaning) and location.is_located for location in counts]
+        for location, count in counts.items():
             self[location] = self.get(location, 0) + count
-            if type(location) is Meaning and location.is_located:
-                is_located = True
-            else:
-                is_missing = True
         self.variables += 1
-        if not is_located:
-            self.nowhere += 1
-        elif not is_missing:
-            self.whole += 1
+        self.nowhere += not any(located)
+        self.whole += any(located) and all(located)
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
@@ -172,30 +156,30 @@ def _ordered(counts: Counts, names: tuple[str, ...]) -> Counts:
 
 
 def stretches(
-    scope: CodeScope, entries: Sequence[LocationEntry], reason: str | None, start: int | None
+    scope: CodeScope, entries: Entries, reason: str | None, start: int | None
 ) -> Iterator[tuple[int, int, Meaning | str]]:
     """Yield the parts of a scope, where each begins and ends, with what is location there or why nothing is."""
-    bounded = sorted((entry for entry in entries if entry.high >= 0), key=attrgetter("low"))
-    others = [entry for entry in entries if entry.high < 0]
-    first = min((entry.low for entry in bounded), default=0)
-    last = max((entry.high for entry in bounded), default=0)
+    bounded = sorted([entry for entry in entries if entry[1] >= 0], key=itemgetter(0))
+    others = [meaning for _low, end, meaning in entries if end < 0]
+    first = bounded[0][0] if bounded else 0
+    last = max([end for _low, end, _meaning in bounded], default=0)
     for beginning, high in scope.spans:
         low = beginning if start is None else max(beginning, start)
         if low >= high:
             continue
-        inside = [entry for entry in bounded if entry.low < high and entry.high > low]
-        edges = {low, high, *(edge for entry in inside for edge in (entry.low, entry.high) if low < edge < high)}
+        inside = [entry for entry in bounded if entry[0] < high and entry[1] > low]
+        edges = {low, high, *[edge for entry in inside for edge in entry[:2] if low < edge < high]}
         edges |= {edge for edge in (first, last) if low < edge < high}
-        active: list[LocationEntry] = []
+        active: list[tuple[int, int, Meaning]] = []
         waiting = inside[::-1]
         for begin, end in pairwise(sorted(edges)):
-            active = [entry for entry in active if entry.high > begin]
-            while waiting and waiting[-1].low <= begin:
+            active = [entry for entry in active if entry[1] > begin]
+            while waiting and waiting[-1][0] <= begin:
                 entry = waiting.pop()
-                if entry.high > begin:
+                if entry[1] > begin:
                     active.append(entry)
             if active or others:
-                yield begin, end, together(tuple([entry.meaning for entry in active or others]))
+                yield begin, end, together(tuple([entry[2] for entry in active]) or tuple(others))
             else:
                 yield begin, end, reason or (BEFORE if begin < first else AFTER if begin >= last else BETWEEN)
 
@@ -262,67 +246,14 @@ def repair_names(meanings: Iterable[Meaning]) -> tuple[str, ...]:
     return names
 
 
-def bytes_of(scope: CodeScope, location: Location, start: int | None) -> list[tuple[Meaning | str, int]]:
+def bytes_of(scope: CodeScope, location: Location, start: int | None) -> dict[Meaning | str, int]:
     """Return the bytes of a variable's scope by location, from an address on if it begins later than its block."""
     if not isinstance(location, list):
-        return [(location, scope.size if start is None else scope.size - scope.before(start))]
-    counts = _count_list(scope, location) if start is None else None
-    return _count_spans(scope, location, start) if counts is None else counts
-
-
-def _count_list(  # noqa: C901, PLR0912 (one loop over all entries)
-    scope: CodeScope, entries: Entries
-) -> list[tuple[Meaning | str, int]] | None:
-    """Return the bytes of a list; None if its entries overlap, or are in another order than the addresses."""
-    counts: list[tuple[Meaning | str, int]] = []
-    lows, highs, sums = scope.lows, scope.highs, scope.sums
-    default: list[Meaning] = []
-    below = below_first = 0
-    covered = 0
-    end = -1
-    for low, high, meaning in entries:
-        if high < 0:
-            default.append(meaning)
-            continue
-        if low != end:  # most entries begin where the last one ends
-            if low < end:
-                return None
-            part = bisect_right(lows, low)  # as in `CodeScope.before`
-            below = 0
-            if part:
-                below = sums[part - 1]
-                if low < highs[part - 1]:
-                    below -= highs[part - 1] - low
-            if end < 0:
-                below_first = below
-        end = high
-        part = bisect_right(lows, high)
-        if part:
-            above = sums[part - 1]
-            if high < highs[part - 1]:
-                above -= highs[part - 1] - high
-            size = above - below
-            if size:
-                covered += size
-                counts.append((meaning, size))
-                below = above
-    rest = scope.size - covered
-    if default:
-        counts.append((together(tuple(default)), rest))
-    elif not covered:
-        counts.append((ELSEWHERE, rest))
-    elif rest:
-        after = scope.size - below
-        if below_first:
-            counts.append((BEFORE, below_first))
-        if after:
-            counts.append((AFTER, after))
-        if rest > below_first + after:
-            counts.append((BETWEEN, rest - below_first - after))
-    return counts
-
-
-def _count_spans(scope: CodeScope, entries: Entries, start: int | None) -> list[tuple[Meaning | str, int]]:
-    """Return the bytes of a list whose entries overlap, or of a variable whose scope begins later than its block."""
-    listed = [LocationEntry(*entry) for entry in entries]
-    return [(key, high - low) for low, high, key in stretches(scope, listed, None, start)]
+        return {location: scope.size if start is None else scope.size - scope.before(start)}
+    counts: dict[Meaning | str, int] = {}
+    for low, high, key in stretches(scope, location, None, start):
+        counts[key] = counts.get(key, 0) + high - low
+    if start is None and _GAPS.issuperset(counts):
+        return {ELSEWHERE: scope.size}
+    gaps = {reason: counts.pop(reason) for reason in REASONS if reason in counts}
+    return counts | gaps

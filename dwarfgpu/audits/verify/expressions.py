@@ -225,6 +225,37 @@ def rule_of(finding: Finding) -> CheckRule:
     return RULES.get(finding.kind.replace("_", "-")) or RULES[otherwise]
 
 
+class ByAnswers:
+    """What follows from the answers to questions that are asked one after the other, each result worked out once."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[Any, Any] = {}
+        """By key a result that depends on nothing, or the first question, with what follows from each answer."""
+
+    def of(self, key: Any, answer: Callable[..., Any], work_out: Callable[[Callable[..., Any]], Any]) -> Any:
+        """Return the result for a key, no tuple; ``work_out`` gets the function that asks."""
+        node = self._nodes.get(key)
+        while type(node) is tuple:
+            question, following = node
+            node = following.get(answer(*question))
+        if node is None:
+            asked: dict[tuple[Any, ...], Any] = {}
+
+            def ask(*question: Any) -> Any:
+                if question not in asked:
+                    asked[question] = answer(*question)
+                return asked[question]
+
+            node = work_out(ask)
+            if len(self._nodes) >= MAX_KNOWN:
+                self._nodes.clear()
+            nodes = self._nodes
+            for question, found in asked.items():
+                nodes, key = nodes.setdefault(key, (question, {}))[1], found
+            nodes[key] = node
+        return node
+
+
 class ExpressionChecks:
     """The checks of the expressions of a file. What is the same in many places is checked once."""
 
@@ -244,8 +275,7 @@ class ExpressionChecks:
         """The last function that was asked for its frame base, and whether it has one."""
         self._passed: dict[tuple[Format, ExpressionUse], PassedExpressions] = {}
         self._known: dict[tuple[bytes, Format, ExpressionUse], tuple[Expression, list[Finding], bool]] = {}
-        self._idioms: dict[Any, Any] = {}
-        """For an expression the names of its repairs, or the first question that they depend on, with what follows."""
+        self._idioms = ByAnswers()
         self._sizes: dict[Die, int | None] = {}
         """The sizes of types, as repairs ask for them."""
 
@@ -358,37 +388,47 @@ class ExpressionChecks:
         return is_known and may_be_idiom(expression, attribute.name)
 
     def _repaired(self, attribute: Attribute, expression: Expression, use: ExpressionUse) -> _Meant:
-        """Return what an expression means by its repairs; what depends on the same answers is worked out once."""
+        """Return what an expression means by its repairs."""
         if not self._may_be_idiom(attribute, expression):
             return _AS_WRITTEN
-        unit = attribute.die.unit
-        place = _AskedSite(self.code.site(expression, attribute), attribute.die, self._sizes)
-        key = attribute.name, unit.producer, unit.format, use, expression.data
-        node = self._idioms.get(key)
-        while type(node) is tuple:
-            question, branches = node
-            node = branches.get(place.answer(*question))
-        if node is None:
-            meant = read_as_meant(expression, place.site(), ALL)
-            repairs = repairs_of(meant)
-            node = _AS_WRITTEN
-            if repairs:
-                written = {None, *(each.name for each in expression.instructions)}
-                wrong = [each for each in self._findings(meant, use) if each.operation in written]
-                operations = frozenset((each.name, each.operands) for each in meant.instructions)
-                node = _Meant(
-                    ", ".join(repair.name for repair in repairs),
-                    frozenset(rule_of(each).name for each in wrong),
-                    operations,
-                )
-            if len(self._idioms) >= MAX_KNOWN:
-                self._idioms.clear()
-            branches, key_of_node = self._idioms, key
-            for question, answer in place.asked.items():
-                _question, following = branches.setdefault(key_of_node, (question, {}))
-                branches, key_of_node = following, answer
-            branches[key_of_node] = node
-        return node
+        die, site = attribute.die, self.code.site(expression, attribute)
+
+        def answer(name: str, *operands: int) -> Any:
+            return site.ask(name, *operands) if name != "size" else self._size(site, die)
+
+        key = attribute.name, die.unit.producer, die.unit.format, use, expression.data
+        found: _Meant = self._idioms.of(key, answer, lambda ask: self._read(expression, evolve(site, ask=ask), use))
+        return found
+
+    def _read(self, expression: Expression, site: Site, use: ExpressionUse) -> _Meant:
+        """Return what an expression means at a place by its repairs."""
+        meant = read_as_meant(expression, site, ALL)
+        repairs = repairs_of(meant)
+        if not repairs:
+            return _AS_WRITTEN
+        written = {None, *(each.name for each in expression.instructions)}
+        wrong = [each for each in self._findings(meant, use) if each.operation in written]
+        return _Meant(
+            ", ".join(repair.name for repair in repairs),
+            frozenset(rule_of(each).name for each in wrong),
+            frozenset((each.name, each.operands) for each in meant.instructions),
+        )
+
+    def _size(self, site: Site, die: Die) -> int | None:
+        """Return the bytes of the object of an expression, found once for each type."""
+        try:
+            attribute = die.find_number(dw.DW_AT_type)
+            target = None if attribute is None else attribute.reference()
+        except DwarfGpuError:
+            target = None
+        if target is None:
+            size: int | None = site.ask("size")
+            return size
+        if target not in self._sizes:
+            if len(self._sizes) >= MAX_KNOWN:
+                self._sizes.clear()
+            self._sizes[target] = site.ask("size")
+        return self._sizes[target]
 
     # --- Operands that depend on the unit ---------------------------------------------------------------------------
 
@@ -466,43 +506,6 @@ class ExpressionChecks:
                 except DwarfGpuError:
                     continue
         return False
-
-
-class _AskedSite:
-    """The place of an expression, which remembers what repairs have asked of it."""
-
-    def __init__(self, site: Site, die: Die, sizes: dict[Die, int | None]) -> None:
-        self._real = site
-        self._die = die
-        self._sizes = sizes
-        self.asked: dict[tuple[Any, ...], Any] = {}
-        """Each question, a name and its operands, with the answer, in the order in which they were asked first."""
-
-    def site(self) -> Site:
-        """Return the place for repairs."""
-        return evolve(self._real, ask=self._noted)
-
-    def _noted(self, *question: Any) -> Any:
-        if question not in self.asked:
-            self.asked[question] = self.answer(*question)
-        return self.asked[question]
-
-    def answer(self, name: str, *operands: int) -> Any:
-        """Return the answer to a question."""
-        if name != "size":
-            return self._real.ask(name, *operands)
-        try:
-            attribute = self._die.find_number(dw.DW_AT_type)
-            target = None if attribute is None else attribute.reference()
-        except DwarfGpuError:
-            target = None
-        if target is None:
-            return self._real.ask("size")
-        if target not in self._sizes:
-            if len(self._sizes) >= MAX_KNOWN:
-                self._sizes.clear()
-            self._sizes[target] = self._real.ask("size")
-        return self._sizes[target]
 
 
 def _explained(meant: Callable[[], _Meant], rule: CheckRule, at: Instruction | None = None) -> str | None:

@@ -275,12 +275,12 @@ def exact(record) -> tuple[int, int]:
     location = die.find_number(dw.DW_AT_location)
     if location is None:
         return (len(addresses) if die.find_number(dw.DW_AT_const_value) is not None else 0), len(addresses)
-    meanings = {entry.meaning.written for entry in record.entries}
+    meanings = {meaning.written for _low, _high, meaning in record.entries}
     if location.value_class != "loclist":
         return (0 if meanings & NO_LOCATION else len(addresses)), len(addresses)
     listed = location_list(location)
     assert len(listed.entries) == len(record.entries)
-    kinds = {id(entry): mine.meaning.written for entry, mine in zip(listed.entries, record.entries, strict=True)}
+    kinds = {id(entry): mine[2].written for entry, mine in zip(listed.entries, record.entries, strict=True)}
     return sum(
         any(kinds[id(entry)] not in NO_LOCATION for entry in listed.matching(address)) for address in addresses
     ), len(addresses)
