@@ -29,14 +29,7 @@ from dwarfgpu.audits.verify.attribute_rules import (
     needed_of,
     wanted_of,
 )
-from dwarfgpu.audits.verify.expressions import (
-    LOCATION,
-    WITH_FRAMES,
-    ExpressionChecks,
-    PassedExpressions,
-    has_addresses,
-    use_of,
-)
+from dwarfgpu.audits.verify.expressions import LOCATION, WITH_FRAMES, ExpressionChecks, has_addresses
 from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rules
 from dwarfgpu.audits.verify.lists import ListChecks, spans_text
 from dwarfgpu.dwarf_constants import name_of, names
@@ -53,7 +46,7 @@ from dwarfgpu.program.types.reader import Types, is_cplus
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from dwarfgpu.objfile.elf.symbols import Symbol
@@ -239,8 +232,6 @@ _MODIFIERS = frozenset((
 ))  # fmt: skip
 """Types that are another one with something added, or several of another one."""
 _C = frozenset(("C", "C89", "C99", "C11", "C17"))
-LARGE = 64
-"""The sizes of members that begin so many bytes before the end of a structure are looked up."""
 _VENDOR = {kind: getattr(dw, f"{kind}_lo_user") for kind in ("DW_TAG", "DW_LANG", "DW_ATE", "DW_CC", "DW_MSPACE_LLVM")}
 """From where on numbers are of vendors."""
 
@@ -256,26 +247,18 @@ class CheckPlan:
     """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
     references: References = Factory(list)
     """The values that are references into the unit: their slots, and where offsets and targets are collected."""
-    expressions: list[tuple[int, int, PassedExpressions]] = Factory(list)
-    """The values that are expressions: slot, index of the attribute, and those in which nothing is wrong."""
     pc: tuple[int, int] | None = None
     """The slots of the first address and of the size, where these are plain numbers."""
     limits: Limits = Factory(list)
     """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
     checks: list[tuple[int, ValueCheck]] = Factory(list)
     """The attributes whose values are checked in each entry: index and check."""
-    named: list[tuple[int, Container[int], int, ValueCheck]] = Factory(list)
-    """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
     placed: tuple[int, int, int] | None = None
     """Of a plain member the slots of its offset and of its type, and the offset, where all such members have one."""
-    calls: list[tuple[int, int, int]] = Factory(list)
-    """The addresses of calls: slot, how far in front of them the call is, and index of the attribute."""
     origin: int | None = None
     """The slot of the reference to the entry that an entry in an instance of a function completes."""
     instance: int | None = None
     """The slot of the reference of an instance to its abstract instance; -1 of another function."""
-    members: list[tuple[int, int]] = Factory(list)
-    """The offsets of members in the structure that owns them: slot, and index of the attribute."""
     is_object: bool = False
     """Whether it is a variable, whose type and symbol may tell different sizes."""
     local: int | None = None
@@ -427,8 +410,6 @@ class _UnitChecks:
         """The sizes of structures, by the depth of the last one there."""
         self.functions: dict[int, tuple[int, Abbreviation, tuple[Any, ...]]] = {}
         """The functions, by the depth of the last one there."""
-        self.known_base: tuple[tuple[int, Abbreviation, tuple[Any, ...]] | None, bool] = None, True
-        """The last function that was asked for its frame base, and whether it has one."""
         self.spans: dict[int, list[tuple[int, int]] | None] = {}
         """The code of entries, by the depth of the last one there."""
         self.types = Types()
@@ -440,13 +421,11 @@ class _UnitChecks:
         """The offsets of functions and inlined calls and of what they complete, by the depth of the last one there."""
         self.completed: dict[tuple[int, int], int] = {}
         """The first instance, by the function that it completes and the entry that an entry in it completes."""
-        self.called_in = 0, 0
-        """The code in which the call before was."""
         self.siblings: dict[int, tuple[int, int]] = {}
         """The offset of an entry, and where the next one is said to be, by the depth of both."""
 
-    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912, PLR0915 (on the path of every entry)
-        unit, tags, owners, host = self.unit, self.tags, self.owners, self.checks.expressions.host
+    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912 (on the path of every entry)
+        unit, tags, owners = self.unit, self.tags, self.owners
         plans: dict[Abbreviation, _Hot] = {}
         for offset, depth, abbreviation, values in unit.entries():
             hot = plans.get(abbreviation)
@@ -472,12 +451,6 @@ class _UnitChecks:
             parents = plan.parents
             if parents is not None and depth and owners[-2].tag not in parents[0] and children is None:
                 yield self._misplaced(Die(unit, offset, abbreviation, values), parents[1])
-            for slot, known, index, check in plan.named:
-                if values[slot] not in known:
-                    yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
-            for slot, index in plan.members:
-                if depth and owners[-2].size is not None and values[slot] > self.sizes[depth - 1] - LARGE:
-                    yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
             if plan.size is not None:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
                 self.layouts[depth] = MemberLayout(offset)
@@ -485,30 +458,12 @@ class _UnitChecks:
                 yield from self._placed(plan.placed, offset, depth, values)
             if plan.instance is not None:
                 self.instances[depth] = offset, values[plan.instance] if plan.instance >= 0 else None
-            for slot, back, index in plan.calls:
-                value = values[slot]
-                is_wrong = back and host is not None and not host.may_return_to(value)
-                if is_wrong and _TAIL_CALLS.isdisjoint(abbreviation.attributes):
-                    yield self._problem("call-return", Die(unit, offset, abbreviation, values), value=value)
-                if not self.called_in[0] <= value - back < self.called_in[1]:
-                    yield from self._checked(Die(unit, offset, abbreviation, values), index, self._call)
             if plan.origin is not None:
                 self._completes(values[plan.origin])
             if plan.is_function:
                 self.functions[depth] = offset, abbreviation, values
             if plan.sibling is not None:
                 self.siblings[depth] = offset, values[plan.sibling]
-            for slot, index, passed in plan.expressions:
-                data = values[slot]
-                if plan.is_object and data[:1] in _ADDRESSED:
-                    yield from self._object(Die(unit, offset, abbreviation, values), data)
-                elif plan.local is not None and data[:1] == _FBREG and owners[-2].is_ranged:
-                    yield from self._local(data, values[plan.local], offset, depth)
-                if data in passed.everywhere or (data in passed.with_frame_base and self._has_base()):
-                    continue
-                if len(data) == passed.address_length and data[0] == passed.address_code:
-                    continue
-                yield from self._checked(Die(unit, offset, abbreviation, values), index, self._expression)
             if not plan.is_plain:
                 yield from self._entry(plan, Die(unit, offset, abbreviation, values))
         self.checks.count += len(tags)
@@ -571,8 +526,6 @@ class _UnitChecks:
         if plan.is_ranged and has_addresses(self.unit):
             around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
             self.spans[depth], problems = self._ranges(plan, die, around)
-            if die.tag == dw.DW_TAG_subprogram:
-                self.called_in = 0, 0
             yield from problems
         if plan.is_entered:
             yield from self._entry_pc(die)
@@ -596,13 +549,6 @@ class _UnitChecks:
         function = self._around()
         return None if function is None else Die(self.unit, *function)
 
-    def _has_base(self) -> bool:
-        """Return whether the function that the entry at hand is in has a frame base, which is looked up once."""
-        function = self._around()
-        if function is not None and self.known_base[0] is not function:
-            self.known_base = function, self.checks.expressions.has_frame_base(Die(self.unit, *function))
-        return function is not None and self.known_base[1]
-
     def _problem(self, rule: str, die: Die, clause: str | None = None, /, **values: object) -> Problem:
         """Return a problem of an entry."""
         return RULES.problem(rule, self.unit.section, die.section_offset, die, clause, **values)
@@ -619,9 +565,8 @@ class _UnitChecks:
             self._add_attribute(plan, abbreviation, index)
         self._add_relations(plan, abbreviation)
         plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged or plan.is_entered)
-        rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
-        related = plan.placed or plan.calls or plan.instance is not None or plan.origin is not None
-        plan.is_special = plan.parents is not None or plan.sibling is not None or bool(related) or any(rare)
+        related = plan.parents, plan.sibling, plan.placed, plan.instance, plan.origin, plan.size
+        plan.is_special = plan.is_function or not plan.is_plain or any(each is not None for each in related)
         return plan
 
     def _add_relations(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
@@ -720,24 +665,6 @@ class _UnitChecks:
         check = self._check_for(plan, name, number, form, kind)
         if check is None:
             return
-        if check == self._expression and slot >= 0 and form != dw.DW_FORM_indirect:
-            use = use_of(plan.tag, name)
-            plan.expressions.append((slot, index, self.checks.expressions.passed(self.unit.format, use)))
-            return
-        if check == self._call and form == dw.DW_FORM_addr:
-            plan.calls.append((slot, number != dw.DW_AT_call_pc, index))
-            return
-        is_number = form != dw.DW_FORM_indirect and kind == "constant"
-        if check == self._named_value and is_number:
-            known = names(VALUE_KINDS[name])
-            if slot >= 0:
-                plan.named.append((slot, known, index, check))
-                return
-            if abbreviation.value(index, ()) in known:  # of every entry
-                return
-        if check == self._member and is_number and slot >= 0:
-            plan.members.append((slot, index))
-            return
         limit = self._limit(name, form)
         if limit is not None and form == dw.DW_FORM_implicit_const and 0 <= abbreviation.value(index, ()) < limit:
             return
@@ -797,6 +724,11 @@ class _UnitChecks:
     # --- Values ---------------------------------------------------------------------------------------------------
 
     def _expression(self, attribute: Attribute) -> Iterator[Problem]:
+        plan, die, data, depth = self.owners[-1], attribute.die, attribute.value, len(self.owners) - 1
+        if plan.is_object and data[:1] in _ADDRESSED:
+            yield from self._object(die, data)
+        elif plan.local is not None and data[:1] == _FBREG and self.owners[-2].is_ranged:
+            yield from self._local(data, die.values[plan.local], die.offset, depth)
         yield from self.checks.expressions.of_attribute(attribute, attribute.value, None, self._function)
 
     def _string(self, attribute: Attribute) -> Iterator[Problem]:
@@ -826,12 +758,15 @@ class _UnitChecks:
         except DwarfGpuError as error:
             yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
             return
-        around = self._code_around()
-        at = value - (attribute.number != dw.DW_AT_call_pc)
-        self.called_in = next((span for span in around or () if span[0] <= at < span[1]), (0, 0))
-        if around and self.called_in == (0, 0):
+        die, around, host = attribute.die, self._code_around(), self.checks.expressions.host
+        is_behind = attribute.number != dw.DW_AT_call_pc
+        is_return = is_behind and attribute.form == dw.DW_FORM_addr
+        is_tail_call = not _TAIL_CALLS.isdisjoint(die.abbreviation.attributes)
+        if is_return and not is_tail_call and host is not None and not host.may_return_to(value):
+            yield self._problem("call-return", die, value=value)
+        if around and not AddressSpans(around).touch(value - is_behind, value - is_behind + 1):
             values = {"name": attribute.name, "value": value, "around": spans_text(around)}
-            yield self._problem("call-outside", attribute.die, **values)
+            yield self._problem("call-outside", die, **values)
 
     def _far_reference(self, attribute: Attribute) -> Iterator[Problem]:
         if attribute.form in forms.REF_SUPPLEMENTARY:

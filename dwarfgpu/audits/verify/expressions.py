@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define, evolve
+from attrs import evolve
 
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
@@ -206,19 +206,6 @@ _OF_UNLINKED = frozenset(("expression-deprecated", "expression-no-frame-base"))
 """The rules that idioms break which only the linked program shows."""
 
 
-@define(eq=False)
-class PassedExpressions:
-    """The expressions of one use in which nothing is wrong, so that they are not checked again."""
-
-    address_length: int
-    everywhere: set[bytes] = Factory(set)
-    """Those that depend on nothing around them."""
-    with_frame_base: set[bytes] = Factory(set)
-    """Those of functions that have a frame base."""
-    address_code: int | None = None
-    """The byte of DW_OP_addr, if that alone is one of them: nothing depends on which address it is."""
-
-
 def rule_of(finding: Finding) -> CheckRule:
     """Return the rule that a finding about an expression is about."""
     otherwise = "ill-formed" if finding.severity == ERROR else "doubtful"
@@ -273,7 +260,6 @@ class ExpressionChecks:
             self.host = HostCode(file.image)
         self._function: tuple[Die | None, bool] = None, True
         """The last function that was asked for its frame base, and whether it has one."""
-        self._passed: dict[tuple[Format, ExpressionUse], PassedExpressions] = {}
         self._known: dict[tuple[bytes, Format, ExpressionUse], tuple[Expression, list[Finding], bool]] = {}
         self._idioms = ByAnswers()
         self._sizes: dict[Die, int | None] = {}
@@ -321,14 +307,9 @@ class ExpressionChecks:
         die = attribute.die
         unit = die.unit
         use = use_of(die.tag, attribute.name)
-        passed = self.passed(unit.format, use)
-        if data in passed.everywhere:
-            return
         expression, findings, in_context = self.checked(data, unit.format, use)
         in_unit = list(self._in_unit(expression, attribute, function)) if in_context else []
         if not findings and not in_unit:
-            if len(passed.everywhere) + len(passed.with_frame_base) < MAX_KNOWN:
-                self._pass(data, expression, passed, attribute, in_context=in_context)
             return
         if place is None:
             block = attribute.block()
@@ -341,27 +322,6 @@ class ExpressionChecks:
         for instruction, rule, values in in_unit:
             problem = RULES.problem(rule, section, offset + instruction.offset, die, **values)
             yield evolve(problem, idiom=partial(_explained, meant, problem.rule, instruction))
-
-    def passed(self, form: Format, use: ExpressionUse) -> PassedExpressions:
-        """Return the expressions of a use that have been checked without a finding."""
-        key = form, use
-        if key not in self._passed:
-            self._passed[key] = PassedExpressions(1 + form.address_size)
-        return self._passed[key]
-
-    @staticmethod
-    def _pass(
-        data: bytes, expression: Expression, passed: PassedExpressions, attribute: Attribute, *, in_context: bool
-    ) -> None:
-        """Remember an expression in which nothing is wrong, where it is known what that depends on."""
-        names = [instruction.operation.name for instruction in expression.instructions]
-        if not in_context:
-            if names == ["DW_OP_addr"] and len(data) == passed.address_length:
-                passed.address_code = data[0]
-            else:
-                passed.everywhere.add(data)
-        elif attribute.name != "DW_AT_frame_base" and {*names} & _IN_CONTEXT == {"DW_OP_fbreg"}:
-            passed.with_frame_base.add(data)
 
     def of_frames(self, data: bytes, form: Format, use: ExpressionUse, section: str, offset: int) -> Iterator[Problem]:
         """Yield what is wrong with an expression of call frame information."""
