@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.code_scope import CodeScope
-from dwarfgpu.audits.coverage.tally import CoverageSum, Tally, bytes_of, repairs_of
+from dwarfgpu.audits.coverage.tally import CoverageSum, Tally, bytes_of, entries_of, repair_names
 from dwarfgpu.audits.coverage.unit_walk import STATIC
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
@@ -61,7 +61,7 @@ def file_coverage(file: CodeObject, dialect: str | None = None, repair: Policy =
             units[unit].add(VariableAvailability.of_row(row))
         else:
             scope.function.tally.add_counts(bytes_of(scope, location, start))
-        for name in repairs_of(location):
+        for name in repair_names([meaning for _low, _high, meaning in entries_of(location)]):
             repairs[name] += 1
     functions = [function for function in available.functions if function.tally]
     for function in functions:

@@ -229,13 +229,6 @@ def entries_of(location: Location) -> Entries:
     return [(0, -1, location)] if isinstance(location, Meaning) else []
 
 
-def repairs_of(location: Location) -> tuple[str, ...]:
-    """Return the names of the repairs that tell what is meant of a variable, each once."""
-    if type(location) is Meaning:
-        return location.repairs
-    return repair_names([meaning for _low, _high, meaning in location]) if type(location) is list else ()
-
-
 def repair_names(meanings: Iterable[Meaning]) -> tuple[str, ...]:
     """Return the names of the repairs that tell what is meant, each once."""
     names: tuple[str, ...] = ()

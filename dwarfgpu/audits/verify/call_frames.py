@@ -11,7 +11,7 @@ from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
-from dwarfgpu.audits.verify.file_code import FileCode
+from dwarfgpu.audits.verify.file_code import FileCode, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rules
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
@@ -264,7 +264,8 @@ class CallFrameChecks:
                         spans.append((entry.low, entry.high, entry.offset))
             self.described += ((low, high) for low, high, _offset in spans)
             if self.code.are_known:
-                yield from _overlaps(spans, section.name)
+                for (low, _high, offset), (start, end, _offset) in overlapping(spans):
+                    yield RULES.problem("overlap", section.name, offset, other=low, low=start, high=end)
             if section.is_eh:
                 live = [offset for _low, _high, offset in spans]
                 yield from _header_problems(self.file.image, section.bases.section, locations, broken, live)
@@ -679,16 +680,6 @@ def _broken(error: DwarfGpuError, entry: Cie | Fde) -> Problem:
     """Return the problem that instructions cannot be decoded, or not be executed."""
     rule = _OF_INSTRUCTIONS.get(error.kind, "unreadable")
     return RULES.broken(rule, error, entry.section, entry.offset)
-
-
-def _overlaps(spans: list[tuple[int, int, int]], section: str) -> Iterator[Problem]:
-    """Yield a problem for each range that begins before one of those before it ends."""
-    end, start = 0, 0
-    for low, high, offset in sorted(spans):
-        if low < end:
-            yield RULES.problem("overlap", section, offset, other=low, low=start, high=end)
-        if high > end:
-            start, end = low, high
 
 
 # --- The table for searches ---------------------------------------------------------------------------------------

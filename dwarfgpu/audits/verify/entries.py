@@ -30,6 +30,7 @@ from dwarfgpu.audits.verify.attribute_rules import (
     wanted_of,
 )
 from dwarfgpu.audits.verify.expressions import LOCATION, WITH_FRAMES, ExpressionChecks, has_addresses
+from dwarfgpu.audits.verify.file_code import overlapping
 from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rules
 from dwarfgpu.audits.verify.lists import ListChecks, spans_text
 from dwarfgpu.dwarf_constants import name_of, names
@@ -358,16 +359,12 @@ class EntryChecks:
 
     def _overlaps(self) -> Iterator[Problem]:
         """Yield the functions whose code is in part that of another one; code may be shared as a whole."""
-        last: tuple[int, int, Unit, int] | None = None
-        for function in sorted(self.functions, key=lambda each: each[:2]):
-            low, high, unit, offset = function
-            if last is not None and low < last[1] and last[:2] != (low, high) and (unit, offset) != last[2:]:
-                die, other = unit.die_known_at(offset), last[2].die_known_at(last[3])
-                values = {"low": low, "high": high, "begin": last[0], "end": last[1]}
+        for (low, high, unit, offset), (begin, end, *place) in overlapping(self.functions):
+            if (begin, end) != (low, high) and place != [unit, offset]:
+                die, other = unit.die_known_at(offset), place[0].die_known_at(place[1])
+                values = {"low": low, "high": high, "begin": begin, "end": end}
                 at = unit.section, die.section_offset, die
                 yield RULES.problem("overlap", *at, other=other.name or other.linkage_name or "another one", **values)
-            if last is None or high > last[1]:
-                last = function
 
 
 def _called(die: Die) -> str:

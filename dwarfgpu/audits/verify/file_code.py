@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.objfile.info.scopes import AddressSpans, dead_from
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from dwarfgpu.objfile.elf.image import Image
+
+
+def overlapping(spans: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Yield each range, a start, an end and more, that begins in one before it, and that one."""
+    last: tuple[Any, ...] = 0, 0
+    for span in sorted(spans, key=itemgetter(0, 1)):
+        if span[0] < last[1]:
+            yield span, last
+        if span[1] > last[1]:
+            last = span
 
 
 class FileCode(AddressSpans):

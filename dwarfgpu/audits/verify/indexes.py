@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, defaultdict
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.verify.file_code import FileCode
+from dwarfgpu.audits.verify.file_code import FileCode, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
@@ -136,6 +135,7 @@ class IndexChecks:
     def __init__(self, file: CodeObject) -> None:
         self.file = file
         self.dwarf = file.dwarf
+        self.code = FileCode(file.image)
         self.units = {unit.offset: unit for unit in self.dwarf.units_of(".debug_info")}
 
     def problems(self) -> Iterator[Problem]:
@@ -201,7 +201,9 @@ class IndexChecks:
                 continue
             seen[table.unit] = table.offset
             yield from self._address_set(table, unit, spans)
-        yield from _overlapping(spans)
+        for (other, end, offset), (low, high, first) in overlapping(spans):
+            if (low, high) != (other, end) or first == offset:  # else a linker has kept one of two functions
+                yield RULES.problem("aranges-overlap", ARANGES, offset, other=other, low=low, high=high)
         for offset, unit in self.units.items():
             if not broken and offset not in seen and _code_of(unit):
                 yield RULES.problem("aranges-missing-unit", unit.section, offset, unit=offset)
@@ -236,11 +238,6 @@ class IndexChecks:
         for low, high in code:
             if not self.code.is_dropped(low) and not known.cover(low, high):
                 yield RULES.problem("aranges-missing", *at, low=low, high=high, unit=unit.offset)
-
-    @cached_property
-    def code(self) -> FileCode:
-        """The addresses of executable sections."""
-        return FileCode(self.file.image)
 
     # --- Public names ---------------------------------------------------------------------------------------------
 
@@ -324,16 +321,6 @@ def _code_of(unit: Unit) -> list[tuple[int, int]]:
         return unit.root.ranges()
     except DwarfGpuError:  # which the check of entries reports
         return []
-
-
-def _overlapping(spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
-    """Yield overlaps; equal ranges of several sets are of functions of which a linker has kept one."""
-    low, high, first = 0, 0, 0
-    for other, end, offset in sorted(spans):
-        if other < high and ((low, high) != (other, end) or first == offset):
-            yield RULES.problem("aranges-overlap", ARANGES, offset, other=other, low=low, high=high)
-        if end > high:
-            low, high, first = other, end, offset
 
 
 # --- One index of names -----------------------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import has_addresses
-from dwarfgpu.audits.verify.file_code import FileCode
+from dwarfgpu.audits.verify.file_code import FileCode, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
@@ -136,6 +135,7 @@ class LineChecks:
     def __init__(self, file: CodeObject) -> None:
         self.file = file
         self.dwarf = file.dwarf
+        self.code = FileCode(file.image)
         self.users: dict[tuple[str, int], Unit] = {}
         """The first unit that refers to each table, by section and offset."""
         self.spans: list[tuple[int, int, str, int]] = []
@@ -152,11 +152,6 @@ class LineChecks:
         for section in (".debug_line", ".debug_line.dwo"):
             yield from self._section(section)
         yield from self._overlaps()
-
-    @cached_property
-    def code(self) -> FileCode:
-        """The addresses of executable sections."""
-        return FileCode(self.file.image)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 
@@ -343,17 +338,11 @@ class LineChecks:
 
     def _overlaps(self) -> Iterator[Problem]:
         """Yield overlaps; equal sequences are of functions of which a linker has kept one (`--icf`)."""
-        reach = 0
-        covered = 0, 0, 0
-        for low, high, section, offset in sorted(self.spans):
-            is_kept = (low, high) == covered[:2] and (
-                offset != covered[2] or self._functions_at(section, offset, low) > 1
-            )
-            if low < reach and not is_kept:
-                values = {"low": low, "high": high, "other": covered[0], "end": covered[1]}
+        for (low, high, section, offset), (other, end, _section, first) in overlapping(self.spans):
+            is_same = (low, high) == (other, end)
+            if not is_same or (offset == first and self._functions_at(section, offset, low) <= 1):
+                values = {"low": low, "high": high, "other": other, "end": end}
                 yield RULES.problem("overlap", section, offset, **values)
-            if high > reach:
-                reach, covered = high, (low, high, offset)
 
     def gaps(self, functions: Iterable[tuple[int, int, Unit, int]]) -> Iterator[Problem]:
         """Yield the functions that begin in a sequence, and go on where there is none; to be asked after `problems`."""
