@@ -8,7 +8,10 @@ declares is left out, and a variable outside of functions has no scope, but may 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING
+
+from attrs import field
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.kinds import NO_LOCATION, LocationKinds, Meaning
@@ -23,7 +26,7 @@ from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.code_scope import CodeScope
-    from dwarfgpu.audits.coverage.tally import Counts, Entries
+    from dwarfgpu.audits.coverage.tally import Counts, Entries, Location
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
 
@@ -56,32 +59,32 @@ class VariableAvailability:
     """``parameter``, ``local``, ``constant``, or ``static`` outside of functions."""
     scope: CodeScope | None
     """Where it is declared; None outside of functions."""
-    counts: Mapping[Meaning | str, int]
-    """The bytes of the scope by the location there, or by the reason why it is missing."""
-    entries: Entries
-    """The entries of its location list; a location without a list is a default entry."""
-    reason: str | None
-    """Why there is no location where no entry holds, if that is the same everywhere."""
+    location: Location = field(repr=False)
     start: int | None = None
     """Where its scope begins, if that is later than the block that it is in (DW_AT_start_scope)."""
+    counts: Mapping[Meaning | str, int] = field(init=False)
+    """The bytes of the scope by the location there, or by the reason why it is missing."""
 
-    @classmethod
-    def of_row(cls, row: Row) -> VariableAvailability:
-        """Return the record of a row of the walk."""
-        unit, offset, kind, scope, location, start = row
-        entries = entries_of(location)
-        reason = location if isinstance(location, str) else None
-        counts: dict[Meaning | str, int] = {}
-        if scope is not None:
-            counts = bytes_of(scope, location, start)
-            if isinstance(location, list) and list(counts) == [ELSEWHERE]:
-                reason = ELSEWHERE
-        elif entries:
-            meaning = together(tuple([entry[2] for entry in entries]))
-            counts[meaning] = 0
-            if not meaning.is_located:
-                reason = meaning.written
-        return cls(unit, offset, kind, scope, counts, entries, reason, start)
+    @counts.default
+    def _counts(self) -> Mapping[Meaning | str, int]:
+        if self.scope is not None:
+            return bytes_of(self.scope, self.location, self.start)
+        return {together(tuple([meaning for _low, _high, meaning in self.entries])): 0} if self.entries else {}
+
+    @property
+    def entries(self) -> Entries:
+        """The entries of its location list; a location without a list is a default entry."""
+        return entries_of(self.location)
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no location where no entry holds, if that is the same everywhere."""
+        if isinstance(self.location, str):
+            return self.location
+        (key,) = self.counts if len(self.counts) == 1 else (None,)
+        if self.scope is None and isinstance(key, Meaning) and not key.is_located:
+            return key.written
+        return ELSEWHERE if key == ELSEWHERE else None
 
     @property
     def written(self) -> Counts:
@@ -188,9 +191,9 @@ class FileAvailability:
         self.walk = FileWalk(LocationKinds(file, dialect, repair), FREE + size)
 
     def __iter__(self) -> Iterator[VariableAvailability]:
-        return map(VariableAvailability.of_row, self.rows())
+        return starmap(VariableAvailability, self._rows())
 
-    def rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[Row]:
         """Yield the variables as the walk finds them."""
         waiting: list[FunctionCopy] = []
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):

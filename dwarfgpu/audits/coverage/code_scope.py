@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import accumulate
-from operator import lt, sub
 from typing import Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
-from dwarfgpu.objfile.info.scopes import AddressSpans, qualified_name
+from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.program.code.kernel_parameters import is_body, listed_name
 
@@ -25,23 +22,19 @@ MAX_CHAIN = 256
 class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
-    __slots__ = ("_facts", "_sums", "frame_base", "function", "highs", "lows", "offset", "parent", "size", "tag",
-                 "tally", "unit")  # fmt: skip
+    __slots__ = ("facts", "frame_base", "function", "offset", "parent", "size", "spans", "tag", "tally", "unit")
 
     def __init__(
-        self, unit: Unit, offset: int, tag: int, parent: CodeScope | None, lows: Sequence[int], highs: Sequence[int]
+        self, unit: Unit, offset: int, tag: int, parent: CodeScope | None, spans: Sequence[tuple[int, int]]
     ) -> None:
         self.unit = unit
         self.offset = offset
         """The offset of the entry in the unit."""
         self.tag = tag
         self.parent = parent
-        self.lows = lows
-        """Where the parts of its code begin, in order; the parts do not touch."""
-        self.highs = highs
-        """Where they end."""
-        self.size = sum(highs) - sum(lows)
-        self._sums: list[int] | None = None
+        self.spans = spans
+        """The addresses of the code, in order and apart from each other."""
+        self.size = sum([high - low for low, high in spans])
         self.function: CodeScope
         """The function whose code it is part of. The rest is for this one alone."""
         if parent is not None and tag != dw.DW_TAG_subprogram:
@@ -52,36 +45,17 @@ class CodeScope:
             """Its frame base, if that is an expression."""
             self.tally = Tally()
             """The sum over its variables, where they are only counted."""
-            self._facts: dict[Hashable, Any] | None = None
-
-    @property
-    def facts(self) -> dict[Hashable, Any]:
-        """What is known of the function."""
-        if self._facts is None:
-            self._facts = {}
-        return self._facts
+            self.facts: dict[Hashable, Any] = {}
+            """What is known of it."""
 
     @property
     def sum(self) -> CoverageSum:
         """The sum over the variables of a function, with those of the calls that are inlined in it."""
         return self.function.tally.sum()
 
-    @property
-    def spans(self) -> list[tuple[int, int]]:
-        """The addresses of the code, in order and apart from each other."""
-        return list(zip(self.lows, self.highs, strict=True))
-
-    @property
-    def sums(self) -> list[int]:
-        """For each part of the code the size of it and of all before it."""
-        if self._sums is None:
-            self._sums = [*accumulate(map(sub, self.highs, self.lows))]
-        return self._sums
-
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
-        part = bisect_right(self.lows, address) - 1
-        return 0 if part < 0 else self.sums[part] - max(0, self.highs[part] - address)
+        return sum([min(high, address) - low for low, high in self.spans if low < address])
 
     @property
     def die(self) -> Die:
@@ -125,11 +99,3 @@ def distinct_names(functions: Iterable[CodeScope]) -> dict[CodeScope, str]:
         if other is not None and other != name:
             names[function] = listed_name(other) if is_body(other) else f"{name} ({other})"
     return names
-
-
-def merged(lows: Sequence[int], highs: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """Return where ranges begin and end, in order and without those that touch."""
-    if all(map(lt, highs, lows[1:])):
-        return lows, highs
-    spans = [*AddressSpans(zip(lows, highs, strict=True))]
-    return [low for low, _high in spans], [high for _low, high in spans]

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.code_scope import CodeScope
-from dwarfgpu.audits.coverage.tally import CoverageSum, Tally, bytes_of, entries_of, repair_names
+from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.audits.coverage.unit_walk import STATIC
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
@@ -55,14 +55,10 @@ def file_coverage(file: CodeObject, dialect: str | None = None, repair: Policy =
     units: defaultdict[Unit, Tally] = defaultdict(Tally)
     available = FileAvailability(file, dialect, repair)
     repairs: Counter[str] = Counter()
-    for row in available.rows():
-        unit, _offset, _kind, scope, location, start = row
-        if scope is None:
-            units[unit].add(VariableAvailability.of_row(row))
-        else:
-            scope.function.tally.add_counts(bytes_of(scope, location, start))
-        for name in repair_names([meaning for _low, _high, meaning in entries_of(location)]):
-            repairs[name] += 1
+    for record in available:
+        tally = units[record.unit] if record.scope is None else record.scope.function.tally
+        tally.add(record)
+        repairs.update(record.repairs)
     functions = [function for function in available.functions if function.tally]
     for function in functions:
         units[function.unit].merge(function.tally)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
@@ -107,11 +107,8 @@ class Tally(dict["Meaning | str", int]):
         if record.scope is None:
             self.statics += 1
             self.statics_located += bool(record.written)
-        else:
-            self.add_counts(record.counts)
-
-    def add_counts(self, counts: Mapping[Meaning | str, int]) -> None:
-        """Add the bytes of the scope of a variable."""
+            return
+        counts = record.counts
         located = [isinstance(location, Meaning) and location.is_located for location in counts]
         for location, count in counts.items():
             self[location] = self.get(location, 0) + count

@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.coverage.code_scope import FUNCTIONS, CodeScope, merged
+from dwarfgpu.audits.coverage.code_scope import FUNCTIONS, CodeScope
 from dwarfgpu.audits.coverage.kinds import CONSTANT_MEANING, NO_ATTRIBUTE, VariableSite
 from dwarfgpu.audits.coverage.tally import EMPTY_LIST, LEFT_OUT, UNREADABLE, Location
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of
-from dwarfgpu.objfile.info.scopes import listed, ranges_of
+from dwarfgpu.objfile.info.scopes import AddressSpans, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES
 from dwarfgpu.objfile.info.tree import after_children
 from dwarfgpu.objfile.lists.list_encoding import read_list
@@ -229,16 +229,15 @@ class UnitWalk:
         _owner, parent, copy, instance = around
         if instance is not None:  # code in an abstract instance is of nothing around it
             parent = copy = None
-        lows: Sequence[int] = ()
-        highs: Sequence[int] = ()
+        spans: Sequence[tuple[int, int]] = ()
         if is_code:
             try:
-                lows, highs = self._code(die)
+                spans = self._code(die)
             except DwarfGpuError as error:
                 self._note(error, die.offset)
         elif die.tag not in FUNCTIONS and parent is not None:
-            lows, highs = parent.lows, parent.highs
-        scope = CodeScope(self.unit, die.offset, die.tag, parent, lows, highs)
+            spans = parent.spans
+        scope = CodeScope(self.unit, die.offset, die.tag, parent, spans)
         if scope.function is scope:
             self.functions.append(scope)
             base = die.number(dw.DW_AT_frame_base)
@@ -252,18 +251,15 @@ class UnitWalk:
                 self.copies.append(copy)
         return die.offset, scope, copy, None
 
-    def _code(self, die: Die) -> tuple[Sequence[int], Sequence[int]]:
-        """Return where the parts of the code of an entry begin, and where they end."""
+    def _code(self, die: Die) -> list[tuple[int, int]]:
+        """Return the addresses of the code of an entry, in order and apart from each other."""
         ranges = die.number(dw.DW_AT_ranges)
         if ranges is None:
-            spans = ranges_of(die)
-            return [low for low, _high in spans], [high for _low, high in spans]
+            return ranges_of(die)
         found = self._quick(quick_ranges, self.unit, *ranges.list_place())
-        if found is None:
-            spans = ranges_of(die)
-            found = [low for low, _high in spans], [high for _low, high in spans]
-        self.file.spend(len(found[0]))
-        return merged(*found)
+        spans = ranges_of(die) if found is None else list(zip(*found, strict=True))
+        self.file.spend(len(spans))
+        return [*AddressSpans(spans)]
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
@@ -289,7 +285,7 @@ class UnitWalk:
         """Return where the scope of a declaration begins later than its block (DWARF 5, 3.9)."""
         if first.value_class == "rnglist":
             return min((low for low, _high in listed(self.unit, *first.list_place())), default=None)
-        return scope.lows[0] + first.unsigned()
+        return scope.spans[0][0] + first.unsigned()
 
     def _location(self, die: Die, target: int, site: VariableSite) -> Location:
         """Return the location of a variable, or of the entry that it completes, where it has none itself."""
