@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dwarfgpu.audits.memory_model.sequences import ORDERINGS
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.source_text import column_of, place_of, position_of, quiet
+from dwarfgpu.program.language.source_text import closing, column_of, place_of, position_of, quiet
+from dwarfgpu.program.language.tokens import split_at_commas
 from dwarfgpu.targets.amdgpu.memory_families import ONE_SPACE, SCOPE_NAMES
 
 FENCE, BARRIER = "fence", "barrier"
@@ -106,15 +107,10 @@ def _expanded(text: str, macros: Mapping[str, str]) -> str:
 
 def _arguments(lines: tuple[str, ...], number: int, column: int) -> tuple[str, int]:
     """Return the text between the parentheses of a call, and how much of it is in its first line."""
-    text = lines[number - 1][column:]
-    here = len(text)
-    joined = "\n".join([text, *lines[number : number + MAX_LINES]])[:MAX_CALL]
-    depth = 1
-    for position, character in enumerate(joined):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return joined[:position], min(position, here)
-    return joined, here
+    text = lines[number - 1][column - 1 :]
+    joined = "\n".join([text, *lines[number : number + MAX_LINES]])[: MAX_CALL + 1]
+    end = closing(joined, 0)
+    return joined[1:end], min(end, len(text)) - 1
 
 
 def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
@@ -150,16 +146,6 @@ def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
     return None if scope is None else (kind, ordering, scope, "all")
 
 
-def _last(text: str) -> str:
-    """Return the last argument of a call."""
-    depth = start = 0
-    for position, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and not depth:
-            start = position + 1
-    return text[start:]
-
-
 def _is_generic_name(name: str) -> bool:
     return name in {"atomic_load", "atomic_store", "atomic_exchange"} or name.startswith(
         ("atomic_fetch_", "atomic_compare_exchange_")
@@ -192,7 +178,7 @@ def _scope_of(
     """
     match = _SCOPE.search(text)
     if match is None:
-        if has_scope or (may_have_scope and _ORDER.search(_last(text)) is None):
+        if has_scope or (may_have_scope and _ORDER.search([*split_at_commas(text, "([{)]}")][-1]) is None):
             return None
         return ("agent" if ordering == "seq_cst" else f"agent{ONE_SPACE}") if is_open else "system"
     scope = _SCOPES.get(match[1].lower())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from dwarfgpu.program.language.source_text import closing
 from dwarfgpu.program.language.tokens import split_at_commas
 
 FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
@@ -19,36 +20,25 @@ _CHANGES = re.compile(r"\+\+|--|(?<![=<>!])=(?!=)|\w\s*\(")
 """Parts of an expression that change a variable, or call a function."""
 
 
-def _closing(text: str, at: int) -> int:
-    """Return where the bracket that opens at a place is closed, and the end of the text where it is not."""
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] in "([") - (text[place] in ")]")
-        if not depth:
-            return place
-    return len(text)
-
-
 def _steps(text: str, at: int) -> Iterator[int]:
     """Yield where a name ends, and where each subscript and member behind it does."""
     yield at
     while (step := _STEP.match(text, at)) is not None:
-        at = _closing(text, step.end() - 1) + 1 if step[0].endswith("[") else step.end()
+        at = closing(text, step.end() - 1) + 1 if step[0].endswith("[") else step.end()
         yield at
 
 
 def objects_in(line: str) -> Iterator[str]:
     """Yield the expressions of a line that may be objects in memory: ``a[i].m``, ``*p``, ``*(p + i)`` for ``p + i``."""
-    sums: list[str] = []
     for match in FIRST.finditer(line):
         ends = [*_steps(line, match.end())]
         yield from (line[match.start() : end] for end in ends[1:])
         if line[: match.start()].rstrip().endswith("*"):
             yield f"*{line[match.start() : ends[-1]]}"
     for match in re.finditer(r"\(", line):
-        piece = line[match.end() : _closing(line, match.start())]
-        sums += [part.strip().removeprefix("&") for part in split_at_commas(piece, "([)]")]
-    yield from (f"*({text})" for text in sums if re.search(r"\w\s*[+-]", text))
+        for part in split_at_commas(line[match.end() : closing(line, match.start())], "([)]"):
+            if re.search(r"\w\s*[+-]", text := part.strip().removeprefix("&")):
+                yield f"*({text})"
 
 
 def bases(expression: str) -> Iterator[str]:

@@ -66,3 +66,13 @@ def place_of(text: str, position: int) -> tuple[int, int]:
     """Return the line and the column, in bytes, of a position in a text, both from 1."""
     first = text.rfind("\n", 0, position) + 1
     return text.count("\n", 0, position) + 1, column_of(text[first:position], position - first)
+
+
+def closing(text: str, at: int) -> int:
+    """Return where the bracket that opens at a place is closed, and the end of the text where it is not."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] in "([") - (text[place] in ")]")
+        if not depth:
+            return place
+    return len(text)
