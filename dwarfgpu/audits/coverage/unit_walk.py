@@ -13,8 +13,8 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of
-from dwarfgpu.objfile.info.scopes import AddressSpans, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES
+from dwarfgpu.objfile.info.scopes import AddressSpans, listed, ranges_of
 from dwarfgpu.objfile.info.tree import after_children
 from dwarfgpu.objfile.lists.list_encoding import read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
@@ -305,17 +305,17 @@ class UnitWalk:
         if kind != "loclist":
             raise MalformedFile("bad_class", f"DW_AT_location is not a location ({location.form_name})")
         section, place = unit.tables.list_offset(location.form, location.value, "loclist")
-        entries = self._quick(quick_locations, unit, section, place, lambda data: meaning(data, site))
-        if entries is None:
+        rows = self._quick(quick_locations, unit, section, place)
+        if rows is None:
             found = read_list(unit.tables.list_data(section), place, section=section, context=unit.list_context)
             if found.error is not None:
                 raise found.error.again()
-            rows = ((each.start, -1 if each.default else each.end, each.expression) for each in found.entries)
-            entries = [(low, high, meaning(data, site)) for low, high, data in rows]
+            rows = [(each.start, -1 if each.default else each.end, each.expression) for each in found.entries]
+        entries = [(low, high, meaning(data, site)) for low, high, data in rows]
         self.file.spend(len(entries))
         return entries or EMPTY_LIST
 
-    def _quick(self, read: Callable[..., T | None], unit: Unit, section: str, place: int, *more: Any) -> T | None:
+    def _quick(self, read: Callable[..., T | None], unit: Unit, section: str, place: int) -> T | None:
         """Read a list of version 5 as compilers write them; None for any other."""
         if unit.version < 5:
             return None
@@ -323,7 +323,7 @@ class UnitWalk:
             addresses: Sequence[int] = unit.tables.addresses
         except DwarfGpuError:  # of a unit that needs none
             addresses = ()
-        return read(unit.tables.list_data(section), place, unit.list_context, addresses, *more)
+        return read(unit.tables.list_data(section), place, unit.list_context, addresses)
 
     def _inherited(self, die: Die, target: int) -> Attribute | None:
         """Return the location or the constant of the entry that another one completes."""

@@ -103,13 +103,14 @@ class ListSection:
             header = table.header
             mine = [unit for offset, unit in owners.items() if header.base <= offset < header.end]
             unit = mine[0] if mine else None
-            parts[header.start] = self._header(table, unit)
-            for index in range(len(table)):
-                try:
-                    parts.setdefault(table[index], (unit, header.end))
-                except DwarfGpuError as error:
-                    self.dwarf.note(error)
-                    break
+            offsets: list[int] = []
+            try:
+                offsets.extend(iter(table))  # not by its length, which a broken file may have wrong
+            except DwarfGpuError as error:
+                self.dwarf.note(error)
+            parts[header.start] = self._header(table, unit, offsets)
+            for offset in offsets:
+                parts.setdefault(offset, (unit, header.end))
             if not mine and not len(table):
                 self._add_in_a_row(parts, header.base, header.end)
 
@@ -123,7 +124,7 @@ class ListSection:
                 return
             position = listed.end
 
-    def _header(self, table: ListTable, unit: Unit | None) -> SectionPart:
+    def _header(self, table: ListTable, unit: Unit | None, offsets: list[int]) -> SectionPart:
         header = table.header
         facts = {
             "size": header.end - header.start,
@@ -132,13 +133,7 @@ class ListSection:
             "address size": header.address_size,
             "unit": _place(unit),
         }
-        offsets = []
-        for index in range(len(table)):
-            try:
-                offsets.append((index, table[index]))
-            except DwarfGpuError:  # noted where the lists are looked for
-                break
-        title, table_of_offsets = f"{_TITLES[self.kind]} table", Table("lists", _OFFSETS, tuple(offsets))
+        title, table_of_offsets = f"{_TITLES[self.kind]} table", Table("lists", _OFFSETS, tuple(enumerate(offsets)))
         return SectionPart(self.section, header.start, title, facts, (table_of_offsets,))
 
     def _list(self, offset: int, unit: Unit | None, end: int | None) -> SectionPart:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.scopes import AddressSpans, dead_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.info.unit import Unit
 
 
 def overlapping(spans: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
@@ -21,6 +23,16 @@ def overlapping(spans: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, .
             yield span, last
         if span[1] > last[1]:
             last = span
+
+
+def code_of(unit: Unit) -> list[tuple[int, int]]:
+    """Return the code of a unit, as the unit entry has it."""
+    if unit.header.is_type_unit:
+        return []
+    try:
+        return unit.root.ranges()
+    except DwarfGpuError:  # which the check of entries reports
+        return []
 
 
 class FileCode(AddressSpans):

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.verify.file_code import FileCode, overlapping
+from dwarfgpu.audits.verify.file_code import FileCode, code_of, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
@@ -205,7 +205,7 @@ class IndexChecks:
             if (low, high) != (other, end) or first == offset:  # else a linker has kept one of two functions
                 yield RULES.problem("aranges-overlap", ARANGES, offset, other=other, low=low, high=high)
         for offset, unit in self.units.items():
-            if not broken and offset not in seen and _code_of(unit):
+            if not broken and offset not in seen and code_of(unit):
                 yield RULES.problem("aranges-missing-unit", unit.section, offset, unit=offset)
 
     def _address_set(self, table: AddressSet, unit: Unit, spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
@@ -225,7 +225,7 @@ class IndexChecks:
         if not self.file.image.is_linked:  # where each section begins at 0
             return
         live = [(low, low + length) for low, length in pairs if length and not self.code.is_dropped(low)]
-        own = _code_of(unit)
+        own = code_of(unit)
         folded = Counter(own) - Counter({*own})  # functions of which a linker has kept one
         spans += [(low, high, table.offset) for low, high in (Counter(live) - folded).elements()]
         code = AddressSpans(own)
@@ -308,19 +308,6 @@ def _lost(unit: Unit, wanted: dict[int, int], section: str) -> Iterator[Problem]
         unit.release()
     for offset, place in wanted.items():
         yield RULES.problem("public-die", section, place, offset=offset, unit=unit.offset)
-
-
-# --- Code of units ----------------------------------------------------------------------------------------------------
-
-
-def _code_of(unit: Unit) -> list[tuple[int, int]]:
-    """Return the code of a unit, as the unit entry has it."""
-    if unit.header.is_type_unit:
-        return []
-    try:
-        return unit.root.ranges()
-    except DwarfGpuError:  # which the check of entries reports
-        return []
 
 
 # --- One index of names -----------------------------------------------------------------------------------------------

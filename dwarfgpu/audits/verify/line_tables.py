@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import has_addresses
-from dwarfgpu.audits.verify.file_code import FileCode, overlapping
+from dwarfgpu.audits.verify.file_code import FileCode, code_of, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
@@ -161,7 +161,7 @@ class LineChecks:
         if offset is None:
             if unit.suffix:
                 self.users.setdefault((section, part), unit)  # the files of its entries (DWARF 5, 7.3.2.2)
-            elif self._has_code(unit):
+            elif has_addresses(unit) and code_of(unit):
                 yield RULES.problem("no-table", unit.section, unit.offset, unit.root)
             return
         offset += part
@@ -172,15 +172,6 @@ class LineChecks:
         other = self.users.setdefault((section, offset), unit)
         if other is not unit and unit.root.tag == other.root.tag == dw.DW_TAG_compile_unit:
             yield RULES.problem("shared", *at, unit=other.offset, table=offset)
-
-    @staticmethod
-    def _has_code(unit: Unit) -> bool:
-        if unit.header.is_type_unit or not has_addresses(unit):
-            return False
-        try:
-            return bool(unit.root.ranges())
-        except DwarfGpuError:  # which the check of entries reports
-            return False
 
     # --- Tables ---------------------------------------------------------------------------------------------------
 
