@@ -182,6 +182,18 @@ def run_shell(line: str, text: bytes | None, *, has_terminal: bool) -> Completed
         return done
 
 
+def start_program(words: Sequence[str], variables: Mapping[str, str]) -> Popen[bytes]:
+    """Start a program of the user with the terminal and the standard streams of this process; it ends with this one."""
+    import subprocess
+
+    ends = partial(end_with, os.getpid()) if sys.platform == "linux" else None
+    return subprocess.Popen(  # noqa: S603 (what the user has named)
+        words,
+        env={**os.environ, **variables},
+        preexec_fn=ends,  # noqa: PLW1509 (there are no threads yet)
+    )
+
+
 def end_with(parent: int) -> None:
     """Have SIGTERM end this process when the process that has forked it ends, where the system can do that."""
     if sys.platform == "linux":

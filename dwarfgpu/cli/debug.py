@@ -131,6 +131,8 @@ class ShellCommand(NamedTuple):
     examples: tuple[str, ...]
     arguments: tuple[Argument, ...] = ()
     """`add_arguments` declares more of the debugger."""
+    takes_rest: bool = False
+    """Whether the first word that is no option, and all behind it, are those of another program."""
 
     def load(self) -> Callable[[Session, Any], int]:
         """Return the function that is the command; its module is imported only now."""
@@ -241,6 +243,39 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             ),
             option("-no-cache", "neither read nor write compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks"),
         ),
+    ),
+    "exec": ShellCommand(
+        "run a whole HIP program without a GPU, and say what its kernels and its calls do wrong",
+        EXECUTE,
+        "cli.programs.execute_program",
+        """\
+Run PROGRAM with a device of its own in place of a GPU: an executable that hipcc or `dwarfgpu hipcc` has built, or a
+program that starts such ones, as make, ctest and scripts do. Its input, output and exit status are its own. Errors of
+kernels and of the calls of HIP go to standard error, with the lines of the kernel, of the launch and of the allocation.
+
+Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.""",
+        ("dwarfgpu exec ./app", "dwarfgpu exec --check=race ./app 1024", "dwarfgpu exec ctest"),
+        (
+            operand("PROGRAM", "the program, and behind it its arguments"),
+            operand("[ARG...]", "the arguments of the program"),
+            option("-target NAME", "the processor: gfx90a, gfx1100 (the newest one that the program has code for)"),
+            CHECK,
+            SEED,
+            PERMISSIVE,
+        ),
+        takes_rest=True,
+    ),
+    "hipcc": ShellCommand(
+        "compile a whole HIP program for `exec`, without ROCm",
+        EXECUTE,
+        "cli.programs.compile_hip",
+        """\
+Compile and link a HIP program as hipcc does: host and device, in one call of clang, with the headers and the built-in
+functions of dwarfgpu. All words are those of hipcc and clang: sources, -o, -c, -O2, -D, -I, -l, and --offload-arch for
+the processor (gfx1100). The program has debug information unless -g0 is given.""",
+        ("dwarfgpu hipcc app.hip -o app", "make HIPCC='dwarfgpu hipcc'"),
+        (operand("WORD...", "what hipcc is given"),),
+        takes_rest=True,
     ),
     "dap": ShellCommand(
         "let editors debug kernels, through the Debug Adapter Protocol",

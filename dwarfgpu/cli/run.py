@@ -38,9 +38,9 @@ SHORT = {"verbose": ("-v",)}
 COLORS = ("auto", "always", "never")
 CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
-TALKING = ("compile", "dap", "debug", "demo", "example")
+TALKING = ("compile", "dap", "debug", "demo", "example", "exec", "hipcc")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
-TEXT_ONLY = ("completion", "dap", "debug", "demo")
+TEXT_ONLY = ("completion", "dap", "debug", "demo", "exec", "hipcc")
 """The commands without an answer in JSON."""
 
 
@@ -94,6 +94,10 @@ class _ArgumentParser(argparse.ArgumentParser):
         elif message.endswith("required: FILE"):
             hint = "the state names no code that is here: name it before --state"
         raise UsageError(message, hint=hint)
+
+    def valued_flags(self) -> set[str]:
+        """Return the options that have a value."""
+        return {flag for action in self._actions if action.nargs is None for flag in action.option_strings}
 
     def print_help(self, file: Any = None) -> None:  # that of argparse ignores what cannot be written
         (file or sys.stdout).write(self.format_help())
@@ -231,14 +235,17 @@ def _other_parser(name: str) -> _ArgumentParser:
 
 def _other(name: str, words: list[str]) -> Any:
     """Read the words behind the name of a command that is no question."""
-    arguments = _others()[name].arguments
-    words = _with_values(words, arguments)
-    is_mixed = any(each.is_many and not each.is_option for each in arguments)
+    command = _others()[name]
+    arguments, rest = command.arguments, list[str]()
     parser = _other_parser(name)
+    if command.takes_rest:
+        words, rest = _up_to_program(words, parser, arguments)
+    words = _with_values(words, arguments)
+    is_mixed = any(each.is_many and not each.is_option for each in arguments) and not command.takes_rest
     parser.words = words
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
     options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
-    options.typed = words
+    options.typed, options.rest = words, rest
     _join_states(options)
     if name == "run":
         from dwarfgpu.cli.running import settle_output
@@ -256,6 +263,22 @@ def _other(name: str, words: list[str]) -> Any:
 
     options.run = run_command
     return options
+
+
+def _up_to_program(
+    words: list[str], parser: _ArgumentParser, arguments: Iterable[Argument]
+) -> tuple[list[str], list[str]]:
+    """Return the words up to the name of another program, and those of that program."""
+    bare = {f"-{dashes}{each.name}" for each in arguments if each.bare for dashes in ("", "-")}
+    valued = parser.valued_flags() - bare
+    at = 0
+    if any(each.is_option for each in arguments):
+        while at < len(words) and words[at].startswith("-") and words[at] != "--":
+            at += 2 if words[at] in valued else 1
+    if words[:1] in (["-h"], ["--help"]):
+        return words, []
+    at += words[at : at + 1] == ["--"]
+    return [*(word for word in words[:at] if word != "--"), "--", *words[at : at + 1]], words[at + 1 :]
 
 
 def _apart(words: list[str], arguments: Iterable[Argument]) -> Iterator[tuple[str, str]]:

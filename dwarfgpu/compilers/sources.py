@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dwarfgpu.children import PrivateFolder, folder_of_run
@@ -189,13 +189,19 @@ class Library:
     def linked(self, parts: list[str], folder: PrivateFolder) -> list[str]:
         """Return the words that link parts, which are written into a folder."""
         words: list[str] = []
-        for part in sorted(parts, key=_PARTS.index, reverse=True):
-            path = folder.path / f"{part}.bc"
-            path.write_bytes(self._bitcode(part, folder))
+        for path in self.written(parts, folder):
             # clang calls some functions only after libraries are linked: all of these parts is
-            how = "-mlink-bitcode-file" if part == _PRINT else "-mlink-builtin-bitcode"
+            how = "-mlink-bitcode-file" if path.stem == _PRINT else "-mlink-builtin-bitcode"
             words += ["-Xclang", how, "-Xclang", str(path)]
         return words
+
+    def written(self, parts: Iterable[str], folder: PrivateFolder) -> list[Path]:
+        """Write parts into a folder, in the order in which they are linked."""
+        paths = []
+        for part in sorted(parts, key=_PARTS.index, reverse=True):
+            paths.append(folder.path / f"{part}.bc")
+            paths[-1].write_bytes(self._bitcode(part, folder))
+        return paths
 
     def _bitcode(self, part: str, folder: PrivateFolder) -> bytes:
         if not self.has(part):
@@ -237,6 +243,11 @@ def _language_words(language: str, target: Target) -> list[str]:
     usual = ["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={cpu}", "-nogpuinc"]
     words += ["-fuse-cuid=none"]  # else each compilation has another symbol, and snapshots another code object
     return [*usual, *words, "-nogpulib", "-fms-extensions", "-mprintf-kind=buffered", "-I", str(_FOLDER)]
+
+
+def device_parts() -> tuple[str, ...]:
+    """Return the parts that any kernel of a whole program may need: nothing says which ones before it is linked."""
+    return (_FIRST, _ALL, _RARE, _PRINT)
 
 
 def _parts_of(name: str) -> tuple[str, ...]:

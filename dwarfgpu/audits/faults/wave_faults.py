@@ -697,7 +697,7 @@ class FaultSearch:
         known = {row[1] for row in rows}
         buffers = self.machine.buffers if isinstance(self.machine, Gpu) else ()
         others = [buffer for buffer in buffers if buffer.address not in known]
-        return [*rows, *((each.name.strip("`"), each.address, each.size, each.address) for each in others)]
+        return [*rows, *((str(each.name).strip("`"), each.address, each.size, each.address) for each in others)]
 
     def _missed(
         self, addresses: list[int], found: LaneAddresses, expression: str | None, line: str | None, first: LanesOutside

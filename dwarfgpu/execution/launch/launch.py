@@ -136,7 +136,7 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     for block in sorted(planned.blocks, key=attrgetter("address")):  # so that earlier segments keep their places
         machine.memory.map(space, block.address, bytearray(block.data))
     if code is None:
-        machine.code_objects.append(_code(code_object, planned.load_address))
+        machine.code_objects.append(code_record(code_object, planned.load_address))
     number = machine.dispatches[-1].id + 1 if machine.dispatches else 1
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
@@ -241,14 +241,14 @@ def _stamp(file: CodeObject) -> tuple[int, int, int] | None:
 
 def _loaded(machine: Gpu, file: CodeObject) -> machines.LoadedCodeObject | None:
     """Return the code object in the machine, if an earlier launch has placed it there."""
-    wanted = _code(file, 0)
+    wanted = code_record(file, 0)
     for code in machine.code_objects:
         if (code.path, code.sha256) == (wanted.path, wanted.sha256) and code.load_address is not None:
             return code
     return None
 
 
-def _code(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
+def code_record(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
     """Return the record of a file in a machine, with the hash of the file if the file is only the code object."""
     import hashlib
 

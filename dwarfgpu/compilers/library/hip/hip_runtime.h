@@ -1,6 +1,6 @@
 /* What a kernel in HIP needs of <hip/hip_runtime.h>, for a clang without ROCm. Functions of the device have no debug
-   information: their code has the line of the call. Functions of the host are declared alone, so that the file of a
-   whole program can be read: nothing of the host is compiled. */
+   information: their code has the line of the call. Where only kernels are compiled, functions of the host are declared
+   alone; with DG_PROGRAM, a whole program is. */
 #pragma once
 #include <cfloat>
 #include <climits>
@@ -17,7 +17,11 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#ifdef DG_PROGRAM
+#define __managed__ __attribute__((managed))
+#else
 #define __managed__ __attribute__((device)) /* without a host it is memory of the device */
+#endif
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ inline __attribute__((always_inline))
@@ -530,7 +534,9 @@ DG_DEVICE void __trap() { DG_TRAP; }
 DG_DEVICE void abort() { DG_TRAP; }
 #include <cassert>
 
-/* ---- the host: declared, never compiled ---- */
+#ifdef DG_PROGRAM
+#include "hip_host.h"
+#else /* ---- the host: declared, never compiled ---- */
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
 enum hipError_t { hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorUnknown = 999 };
@@ -576,3 +582,4 @@ template <class T> hipError_t hipMemcpyFromSymbol(void *, const T &, size_t, siz
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
 #define hipLaunchKernelGGL(kernel, grid, block, shared, stream, ...) \
   ((void)(kernel<<<dim3(grid), dim3(block), shared, stream>>>(__VA_ARGS__)))
+#endif

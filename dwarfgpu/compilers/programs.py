@@ -1,0 +1,72 @@
+"""Whole HIP programs: the user's clang compiles host and device, as hipcc does, with headers and functions of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from dwarfgpu.children import PrivateFolder, start_program
+from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.sources import USUAL_PROCESSOR, Library, device_parts
+from dwarfgpu.errors import UsageError
+from dwarfgpu.targets.resolve import resolve
+
+SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
+_HEADERS = Path(__file__).parent / "library"
+_ARCH = "--offload-arch="
+_ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM")
+_OLDEST = 17
+"""The version of clang from which on whole programs were tried."""
+
+
+def compile_program(words: Sequence[str], install: Callable[[Path], object]) -> int:
+    """Compile and link as hipcc would with some words; ``install`` puts the library of the runtime into a folder."""
+    clang = find_clang()
+    if clang.version < _OLDEST:
+        message = f"clang {clang.version} ({clang.path}) cannot compile whole programs"
+        raise UsageError(message, kind="no_compiler", hint=f"CLANG names one from version {_OLDEST} on")
+    processors = [word.removeprefix(_ARCH) for word in words if word.startswith(_ARCH)]
+    if len({*processors}) > 1:
+        hint = f"give one {_ARCH}, and compile once for each processor"
+        raise UsageError(f"a program is compiled for one processor, not for {len(processors)}", hint=hint)
+    library = Library(clang, resolve((processors or [USUAL_PROCESSOR])[0]), ())
+    with PrivateFolder() as folder:
+        command = [clang.path, "--driver-mode=g++", f"{_ARCH}{(processors or [USUAL_PROCESSOR])[0]}"]
+        command += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
+        command += [
+            "-Wno-unused-command-line-argument",
+            *library.options,
+            "-I",
+            str(_HEADERS),
+            "-I",
+            str(_HEADERS / "hip"),
+        ]
+        command += [] if any(word.startswith("-g") for word in words) else ["-g"]
+        parts = library.written(device_parts(), folder)
+        command += [f"--hip-device-lib-path={folder.path}", *(f"--hip-device-lib={path.name}" for path in parts)]
+        command += _with_languages([word for word in words if not word.startswith(_ARCH)])
+        if not any(word in _ONLY_COMPILE for word in words):
+            install(folder.path)
+            command += ["-L", str(folder.path), "-lamdhip64"]
+        return start_program(command, {"TMPDIR": str(folder.path)}).wait()
+
+
+def _with_languages(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words, sources as those of HIP."""
+    has_language = "-x" in words
+    for number, word in enumerate(words):
+        is_value = number > 0 and words[number - 1] in (
+            "-o",
+            "-I",
+            "-D",
+            "-include",
+            "-MF",
+            "-MT",
+            "-isystem",
+            "-Xclang",
+        )
+        if not has_language and not is_value and not word.startswith("-") and os.path.splitext(word)[1] in SOURCES:
+            yield from ("-x", "hip", word, "-x", "none")
+        else:
+            yield word

@@ -1,0 +1,111 @@
+"""The memory of a device: one range of addresses, which a program may have mapped at the same place."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from bisect import bisect_right
+from typing import Any
+
+from attrs import define
+
+from dwarfgpu.errors import UsageError
+
+PAGE = 4096
+GUARD = 1 << 16
+"""The bytes without memory behind each buffer, and in front of the first one."""
+BASE = 0x7EA0_0000_0000
+"""Where the arena is, if nothing else is there: the sanitizers of clang leave it free."""
+SIZES = (1 << 38, 1 << 36, 1 << 34, 1 << 32)
+"""How large it can be; a limit of the system can forbid the larger ones."""
+_NORESERVE = 0x4000
+DEVICE, MANAGED, HOST = "device", "managed", "host"
+"""Who may access a buffer: kernels; kernels and the host; both, in memory of the host."""
+
+
+@define(eq=False)
+class Allocation:
+    """Memory that a program has allocated."""
+
+    address: int
+    size: int
+    kind: str
+    origin: Any = None
+    """The call that allocated it."""
+    freed: Any = None
+    """The call that freed it; None until then."""
+    has_contents: bool = False
+    """Whether anything was copied into it, or set there, by the host or by the host's calls."""
+
+    @property
+    def pages(self) -> int:
+        """The bytes of memory that it takes."""
+        return -(-max(self.size, 1) // PAGE) * PAGE
+
+
+class Arena:
+    """A range of addresses with buffers in its lower half, and code in the upper one. No address is used again."""
+
+    def __init__(self) -> None:
+        self.base = BASE
+        self.memory = os.memfd_create("dwarfgpu", os.MFD_CLOEXEC) if sys.platform == "linux" else -1
+        for self.size in SIZES:
+            try:
+                if self.memory >= 0:
+                    os.ftruncate(self.memory, self.size)
+                    flags = mmap.MAP_SHARED | _NORESERVE
+                else:
+                    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+                self._mapping = mmap.mmap(self.memory, self.size, flags=flags)
+                break
+            except OSError:
+                continue
+        else:
+            hint = "a limit forbids it: `ulimit -v unlimited`"
+            raise UsageError(f"{SIZES[-1] >> 30} GiB of addresses for the device cannot be had", hint=hint)
+        self._view = memoryview(self._mapping)
+        self._top = GUARD
+        self._code_top = self.size // 2
+        self._starts: list[int] = []
+        self.buffers: list[Allocation] = []
+        """All that were ever allocated, by their addresses."""
+
+    def __contains__(self, address: int) -> bool:
+        return self.base <= address < self.base + self.size
+
+    @property
+    def end(self) -> int:
+        return self.base + self.size
+
+    def view(self, address: int, size: int) -> memoryview:
+        """Return the memory of some addresses."""
+        start = address - self.base
+        return self._view[start : start + size]
+
+    def allocate(self, size: int, kind: str, origin: Any) -> Allocation | None:
+        """Return a new buffer; None if there is no room."""
+        buffer = Allocation(self.base + self._top, size, kind, origin)
+        if self._top + buffer.pages + GUARD > self.size // 2:
+            return None
+        self._top += buffer.pages + GUARD
+        self._starts.append(buffer.address)
+        self.buffers.append(buffer)
+        return buffer
+
+    def place_code(self, size: int, alignment: int) -> int:
+        """Return an address for code."""
+        start = -(-self._code_top // alignment) * alignment
+        self._code_top = -(-(start + size + GUARD) // PAGE) * PAGE
+        return self.base + start
+
+    def holding(self, address: int) -> Allocation | None:
+        """Return the buffer that an address is in or behind, also a freed one; None in front of the first."""
+        number = bisect_right(self._starts, address)
+        return self.buffers[number - 1] if number else None
+
+    def discard(self, buffer: Allocation) -> None:
+        """Give the pages of a buffer back to the system."""
+        start = buffer.address - self.base
+        if hasattr(self._mapping, "madvise"):
+            self._mapping.madvise(getattr(mmap, "MADV_REMOVE", mmap.MADV_DONTNEED), start, buffer.pages)

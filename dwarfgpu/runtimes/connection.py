@@ -1,0 +1,295 @@
+"""Calls of a program that come over a socket, and what is done for them in the program.
+
+A program's thread sends a call: the number of the function, its arguments as words, and the return addresses of its
+stack. The answer is a sequence of effects, which `shim/core.c` carries out in the program, the last of which returns.
+Functions are coroutines that await what they read of the program, so no call waits for that of another thread.
+"""
+
+from __future__ import annotations
+
+import array
+import inspect
+import os
+import selectors
+import socket
+import struct
+import types
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+CALL, REPLY, HELLO = 1, 2, 3
+RETURN, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT = range(1, 10)
+MOST_TEXT = 1 << 20
+PATIENCE = 60.0
+"""Seconds in which a program must go on with a message that it has begun."""
+_HEAD = struct.Struct("<4I")
+_EFFECT = struct.Struct("<IIQQQ")
+_MOST_WORDS = 256
+_MOST_REPLY = 1 << 34
+
+Function = Callable[..., Any]
+"""Returns a number, or a coroutine that does."""
+
+
+@types.coroutine
+def _reply() -> Generator[None, bytes, bytes]:
+    """Wait for what the program replies."""
+    return (yield)
+
+
+class Process(Protocol):
+    """A program, or a child of it, that makes calls."""
+
+    def hello(self) -> tuple[int, int, int]:
+        """Return the size of the arena, the address that it should have, and the descriptor of its memory."""
+
+    def mapped(self, base: int) -> None:
+        """Called once the program has mapped the arena; 0 if it could not."""
+
+    def function(self, number: int) -> Function:
+        """Return what is called with a `Call` and the arguments."""
+
+    def answered(self) -> None:
+        """Called when the program has the answer of a call, and goes on."""
+
+    def ended(self) -> None:
+        """Called when it has ended."""
+
+
+class HostCall:
+    """A call of a function by a thread of a program."""
+
+    def __init__(self, thread: HostThread, number: int, words: Sequence[int], frames: Sequence[int]) -> None:
+        self.thread = thread
+        self.process: Any = thread.process
+        self.number = number
+        self.words = words
+        self.frames = frames
+        """The return addresses, innermost first."""
+
+    async def read(self, address: int, size: int) -> bytes:
+        """Return bytes of the program."""
+        self.thread.effect(READ, address, 0, size)
+        return await _reply()
+
+    async def number_at(self, address: int, size: int = 8) -> int:
+        """Return a number of the program."""
+        return int.from_bytes(await self.read(address, size), "little")
+
+    async def text(self, address: int) -> str:
+        """Return a string of the program."""
+        self.thread.effect(TEXT, address, 0, MOST_TEXT)
+        return (await _reply()).decode(errors="surrogateescape")
+
+    async def gather(self, pointers: int, sizes: Sequence[int]) -> list[bytes]:
+        """Return the bytes behind the pointers of an array."""
+        self.thread.effect(GATHER, pointers, 0, len(sizes), struct.pack(f"<{len(sizes)}I", *sizes))
+        joined, parts, at = await _reply(), [], 0
+        for size in sizes:
+            parts.append(joined[at : at + size])
+            at += size
+        return parts
+
+    async def invoke(self, function: int, *words: int) -> int:
+        """Call a function of the program in the thread of this call."""
+        self.thread.effect(INVOKE, function, 0, len(words), struct.pack(f"<{len(words)}Q", *words))
+        return int.from_bytes(await _reply(), "little")
+
+    def write(self, address: int, content: bytes) -> None:
+        """Put bytes into the memory of the program."""
+        self.thread.effect(WRITE, address, 0, len(content), content)
+
+    def write_number(self, address: int, number: int, size: int = 8) -> None:
+        self.write(address, (number & (1 << 8 * size) - 1).to_bytes(size, "little"))
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        """Copy memory of the program."""
+        self.thread.effect(COPY, to, source, size)
+
+    def print(self, text: bytes, *, to_errors: bool = False) -> None:
+        """Write text through a stream of the program."""
+        self.thread.effect(PRINT, 2 if to_errors else 1, 0, len(text), text)
+
+    def protect(self, address: int, size: int, *, is_open: bool) -> None:
+        """Let the program access memory of the arena, or not any more."""
+        self.thread.effect(PROTECT, address, int(is_open), size)
+
+
+class HostThread:
+    """The connection of one thread of a program."""
+
+    def __init__(self, connected: socket.socket, process: Process, number: int) -> None:
+        self.socket = connected
+        self.process = process
+        self.number = number
+        self.state: dict[str, Any] = {}
+        """What an API keeps for each thread."""
+        self._running: list[tuple[HostCall, Coroutine[Any, Any, int | None]]] = []
+        self._pending = bytearray()
+
+    def effect(self, kind: int, to: int, source: int, size: int, content: bytes = b"") -> None:
+        self._pending += _EFFECT.pack(kind, 0, to, source, size)
+        self._pending += content
+
+    def receive(self) -> bool:
+        """Handle the next message; return whether the program is still there."""
+        try:
+            kind, number, words, frames = _HEAD.unpack(self._take(_HEAD.size))
+            if kind == REPLY:
+                size = words | frames << 32
+                if not self._running or size > _MOST_REPLY:
+                    return False
+                self._resume(self._take(size))
+            elif kind == CALL and words + frames <= _MOST_WORDS:
+                values = array.array("Q", self._take(8 * (words + frames)))
+                call = HostCall(self, number, values[:words], values[words:])
+                returned = self.process.function(number)(call, *call.words)
+                if inspect.iscoroutine(returned):
+                    self._running.append((call, returned))
+                    self._resume(None)
+                else:
+                    self._return(returned)
+            else:
+                return False
+        except (OSError, EOFError):
+            return False
+        return True
+
+    def close(self) -> None:
+        for _call, running in reversed(self._running):
+            running.close()
+        self.socket.close()
+
+    def _resume(self, reply: bytes | None) -> None:
+        try:
+            self._running[-1][1].send(reply)
+        except StopIteration as stop:
+            self._running.pop()
+            self._return(stop.value)
+            return
+        self._flush()
+
+    def _return(self, result: Any) -> None:
+        self.effect(RETURN, (result or 0) & (1 << 64) - 1, 0, 0)
+        self._flush()
+        self.process.answered()
+
+    def _flush(self) -> None:
+        pending, self._pending = self._pending, bytearray()
+        self.socket.sendall(pending)
+
+    def _take(self, size: int) -> bytes:
+        content = bytearray(size)
+        view, at = memoryview(content), 0
+        while at < size:
+            count = self.socket.recv_into(view[at:])
+            if not count:
+                raise EOFError
+            at += count
+        return bytes(content)
+
+
+class Server:
+    """A socket in a private folder, at which programs ask for a device."""
+
+    def __init__(self, path: Path, begin: Callable[[int], Process]) -> None:
+        self.path = path
+        self._begin = begin
+        self._processes: dict[int, Process] = {}
+        self._selector = selectors.DefaultSelector()
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(path))
+        self._listening.listen(64)
+        self._selector.register(self._listening, selectors.EVENT_READ)
+
+    def serve(self, seconds: float | None) -> bool:
+        """Handle what programs send meanwhile; return whether they have sent anything."""
+        ready = self._selector.select(seconds)
+        for key, _ in ready:
+            if key.data is None:
+                with suppress(OSError, EOFError, struct.error):
+                    self._accept()
+            elif not key.data.receive():
+                self._forget(key.data)
+        return bool(ready)
+
+    def close(self) -> None:
+        """End all connections."""
+        for key in [*self._selector.get_map().values()]:
+            if key.data is not None:
+                self._forget(key.data)
+        for number in [*self._processes]:
+            self._end(number)
+        self._selector.close()
+        self._listening.close()
+
+    def _accept(self) -> None:
+        connected, _ = self._listening.accept()
+        connected.settimeout(PATIENCE)
+        try:
+            number, thread = _greeting(connected)
+            process = self._processes.get(number) or self._begin(number)
+            size, wish, memory = process.hello()
+            socket.send_fds(connected, [struct.pack("<QQ", size, wish)], [memory])
+            process.mapped(*struct.unpack("<Q", connected.recv(8, socket.MSG_WAITALL)))
+        except BaseException:
+            connected.close()
+            raise
+        if number not in self._processes:
+            self._processes[number] = process
+            with suppress(OSError, AttributeError):  # else it ends with the server
+                self._watch_end(number)
+        self._selector.register(connected, selectors.EVENT_READ, HostThread(connected, process, thread))
+
+    def _watch_end(self, number: int) -> None:
+        watched = _Watched(os.pidfd_open(number), lambda: False)
+        watched.process = number
+        self._selector.register(watched.descriptor, selectors.EVENT_READ, watched)
+
+    def _end(self, number: int) -> None:
+        process = self._processes.pop(number, None)
+        if process is not None:
+            process.ended()
+
+    def _forget(self, gone: Any) -> None:
+        if isinstance(gone, _Watched):
+            self._selector.unregister(gone.descriptor)
+            if gone.process is not None:
+                os.close(gone.descriptor)
+                self._end(gone.process)
+            return
+        self._selector.unregister(gone.socket)
+        gone.close()
+
+
+def _greeting(connected: socket.socket) -> tuple[int, int]:
+    """Return the numbers of the process and of the thread that a program begins with."""
+    kind, process, thread, _ = _HEAD.unpack(connected.recv(_HEAD.size, socket.MSG_WAITALL))
+    if kind != HELLO:
+        raise EOFError("the program does not begin with a greeting")
+    return process, thread
+
+
+class _Watched:
+    """A descriptor beside the sockets of programs."""
+
+    def __init__(self, descriptor: int, called: Callable[[], bool]) -> None:
+        self.descriptor = descriptor
+        self.receive = called
+        self.process: int | None = None
+        """The process that has ended when it can be read."""
+
+
+def socket_path(folder: Path) -> Path:
+    """Return the path of a socket; names of sockets are short."""
+    path = folder / "device"
+    if len(os.fsencode(path)) > 100:
+        raise OSError(f"{folder} is too long for the name of a socket")
+    return path
+
+
+def words_of(parts: Iterable[int]) -> bytes:
+    """Return numbers as the program has them in memory."""
+    return array.array("Q", parts).tobytes()

@@ -1,0 +1,319 @@
+"""A device: what a program has in place of a GPU.
+
+It owns the machine, the memory, the modules and the launches in their order, and passes what goes wrong to a reporter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, evolve, field
+
+from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.faults import FREED, NamedBuffer
+from dwarfgpu.execution.launch import launch as launching
+from dwarfgpu.objfile.elf.loading import load, span
+from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
+from dwarfgpu.program.code.kernel_parameters import explicit_arguments
+from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
+from dwarfgpu.states.program import Program
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.gpu import Gpu
+    from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.execution.launch.launch import Launched
+
+
+_AT_ONCE = 1 << 20
+"""The bytes that are filled at once."""
+UNKNOWN = object()
+"""The call that freed a buffer, where nobody says which one did."""
+
+
+@define(eq=False)
+class Misuse:
+    """Something that a program does wrong."""
+
+    rule: str
+    message: str
+    origin: Any = None
+    """The call that did it."""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Other calls that belong to it, with what they are: ``("allocated", call)``."""
+    severity: str = "error"
+
+
+@define(eq=False)
+class HostLaunch:
+    """A launch of a kernel by a program."""
+
+    number: int
+    kernel: str
+    grid: tuple[int, ...]
+    work_group: tuple[int, ...]
+    origin: Any
+    """The call that launched it."""
+    running: Running | None = None
+    halt: Halt | None = None
+    instructions: int = 0
+    error: DwarfGpuError | None = None
+    """Why it could not be launched."""
+
+    @property
+    def name(self) -> str:
+        """The kernel as the source calls it."""
+        return demangled(self.kernel)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all its waves have ended."""
+        return self.halt is not None and self.halt.has_ended
+
+
+@define(eq=False)
+class ModuleKernel:
+    """A kernel of a module: its name, and where the arguments are in its segment."""
+
+    module: LoadedModule
+    name: str
+    arguments: tuple[tuple[int, int], ...]
+    """The offset and the size of each."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of all arguments."""
+        return max((offset + size for offset, size in self.arguments), default=0)
+
+    def segment(self, values: Sequence[bytes]) -> bytes:
+        """Return the arguments as they are in the segment."""
+        content = bytearray(self.size)
+        for (offset, size), value in zip(self.arguments, values, strict=True):
+            content[offset : offset + size] = value
+        return bytes(content)
+
+
+class LoadedModule:
+    """A code object of a program, which is loaded at its first use."""
+
+    def __init__(self, device: ProgramDevice, file: CodeObject) -> None:
+        self.device = device
+        self.file = file
+        self.program = Program(file)
+        self._kernels: dict[str, ModuleKernel] = {}
+        self._bias: int | None = None
+
+    def kernel(self, name: str) -> ModuleKernel:
+        """Return a kernel by its name or that of its symbol."""
+        if name not in self._kernels:
+            found = self.file.kernels_named([name])[0]
+            arguments = tuple((each.offset or 0, each.size or 0) for each in explicit_arguments(found))
+            self._kernels[name] = ModuleKernel(self, name, arguments)
+        return self._kernels[name]
+
+    def symbol(self, name: str) -> tuple[int, int] | None:
+        """Return the address and the size of a variable; None if there is none."""
+        symbol = self.file.image.symbol_named(name)
+        return None if symbol is None else (self.load() + symbol.value, symbol.size)
+
+    def load(self) -> int:
+        """Put the code and the variables into memory; return by how much addresses are moved."""
+        if self._bias is None:
+            arena, machine = self.device.arena, self.device.machine_for(self.file)
+            first, size, alignment = span(self.file.image)
+            alignment = max(PAGE, alignment)
+            self._bias = arena.place_code(size + first % alignment, alignment) + first % alignment - first
+            space = machine.target.default_space
+            for address, content in load(self.file.image, self._bias).items():
+                view = arena.view(address, len(content))
+                view[:] = content
+                machine.memory.map(space, address, view)
+            machine.code_objects.append(launching.code_record(self.file, self._bias))
+        return self._bias
+
+
+@define
+class ProgramDevice:
+    """A GPU that a program uses: memory, modules, and launches in order."""
+
+    check: str | None = None
+    """What is checked while kernels run."""
+    seed: int | None = None
+    permissive: bool = False
+    jit: str = "auto"
+    target: str | None = None
+    """The processor that code is chosen for; None for that of the first module."""
+    report_launch: Callable[[HostLaunch], object] = lambda _launch: None
+    """Called after each launch, while the machine is as it left it."""
+    report_problem: Callable[[Misuse], object] = lambda _problem: None
+    print_text: Callable[[str], object] = lambda _text: None
+    """Called with what kernels print."""
+    name_of: Callable[[Allocation], str] = lambda buffer: f"buffer {buffer.address:#x}"
+    """Returns how messages name a buffer."""
+    arena: Arena = field(factory=Arena)
+    machine: Gpu | None = None
+    launches: int = 0
+    failed: HostLaunch | None = None
+    """The launch after which nothing works any more."""
+
+    # --- Code -------------------------------------------------------------------------------------------------------
+
+    def module(self, content: CodeObject | bytes | str) -> LoadedModule:
+        """Return a code object as a module."""
+        file = content if isinstance(content, CodeObject) else opened(content)
+        return LoadedModule(self, runnable(file))
+
+    def machine_for(self, file: CodeObject) -> Gpu:
+        """Return the machine, which the first code that is loaded makes."""
+        if self.machine is None:
+            self.machine = launching.machine_for(file, file.kernel_names()[0])
+            self.machine.padded_to = self.arena.end  # what a launch needs lies above
+            self.machine.jit = self.jit
+            for buffer in self.arena.buffers:
+                self._map(self.machine, buffer)
+        return self.machine
+
+    # --- Memory -----------------------------------------------------------------------------------------------------
+
+    def malloc(self, size: int, kind: str = DEVICE, origin: Any = None) -> int:
+        """Allocate memory; return its address, 0 if there is no room."""
+        buffer = self.arena.allocate(size, kind, origin)
+        if buffer is None:
+            return 0
+        if self.machine is not None:
+            self._map(self.machine, buffer)
+        return buffer.address
+
+    def free(self, address: int, origin: Any = None) -> Allocation | None:
+        """Free a buffer and return it; report it and return None if none begins there, or it was freed before."""
+        buffer = self.arena.holding(address)
+        if buffer is None or buffer.address != address:
+            self.report_problem(Misuse("free-unknown", f"{address:#x} is freed, and no buffer begins there", origin))
+            return None
+        if buffer.freed is not None:
+            known = ("freed first", buffer.freed), ("allocated", buffer.origin)
+            self.report_problem(Misuse("free-twice", f"{self.name_of(buffer)} is freed twice", origin, known))
+            return None
+        buffer.freed = origin if origin is not None else UNKNOWN
+        if self.machine is not None:
+            self.machine.memory.unmap(self.machine.target.default_space, address)
+            named = self.machine.buffers
+            number = next(number for number, each in enumerate(named) if each.address == address)
+            named[number] = evolve(named[number], access=FREED)
+        self.arena.discard(buffer)
+        return buffer
+
+    def buffer(self, address: int, size: int, what: str, origin: Any = None) -> Allocation | None:
+        """Return the buffer that some bytes are in; report it and return None if they are not in one."""
+        buffer = self.arena.holding(address)
+        if buffer is None or address >= buffer.address + buffer.pages + GUARD:
+            message = f"{what}: no memory of the device is at {address:#x}"
+            self.report_problem(Misuse("bounds-host", message, origin))
+            return None
+        known = (("allocated", buffer.origin),)
+        if buffer.freed is not None:
+            message = f"{what} is {self.name_of(buffer)}, which was freed"
+            self.report_problem(Misuse("use-after-free", message, origin, (*known, ("freed", buffer.freed))))
+            return None
+        beyond = address + size - buffer.address - buffer.size
+        if beyond > 0:
+            start = address - buffer.address
+            where = f"bytes {start} to {start + size - 1} of {self.name_of(buffer)}, which has {buffer.size} bytes"
+            self.report_problem(Misuse("bounds-host", f"{what} are {where}", origin, known))
+            return None
+        return buffer
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Write a pattern so many times."""
+        size, part = len(pattern) * count, pattern * max(1, _AT_ONCE // len(pattern))
+        for at in range(0, size, len(part)):
+            length = min(len(part), size - at)
+            self.arena.view(address + at, length)[:] = part[:length]
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        """Copy memory of the device."""
+        self.arena.view(to, size)[:] = self.arena.view(source, size)
+
+    def leaks(self) -> list[Allocation]:
+        """Return the buffers that were not freed."""
+        return [buffer for buffer in self.arena.buffers if buffer.freed is None]
+
+    def _map(self, machine: Gpu, buffer: Allocation) -> None:
+        access = "" if buffer.freed is None else FREED
+        name: Any = _Name(self, buffer)
+        machine.buffers.append(NamedBuffer(name, buffer.address, buffer.size, GUARD, access))
+        if buffer.freed is None:
+            view = self.arena.view(buffer.address, buffer.size)
+            machine.memory.map(machine.target.default_space, buffer.address, view)
+
+    # --- Launches ---------------------------------------------------------------------------------------------------
+
+    def launch(
+        self,
+        kernel: ModuleKernel,
+        grid: tuple[int, ...],
+        work_group: tuple[int, ...],
+        segment: bytes,
+        *,
+        shared: int = 0,
+        origin: Any = None,
+    ) -> HostLaunch:
+        """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more."""
+        self.launches += 1
+        done = HostLaunch(self.launches, kernel.name, grid, work_group, origin)
+        if self.failed is not None:
+            return done
+        kernel.module.load()
+        machine = self.machine_for(kernel.module.file)
+        try:
+            launched = launching.launch(
+                machine,
+                kernel.module.file,
+                kernel.name,
+                args=segment,
+                grid=grid,
+                work_group=work_group,
+                dynamic_local=shared or None,
+                check=self.check,
+                seed=self.seed,
+                permissive=self.permissive,
+            )
+        except DwarfGpuError as error:
+            done.error, self.failed = error, done
+            self.report_launch(done)
+            return done
+        before = machine.device.executed
+        done.running = running = Running(launched, program=kernel.module.program)
+        done.halt = running.run() if self.check else machine.run()
+        done.instructions = machine.device.executed - before
+        for text in running.printed():
+            self.print_text(text)
+        if not done.has_ended:
+            self.failed = done
+        self.report_launch(done)
+        if done.has_ended:
+            self._forget(machine, launched)
+        done.running = None
+        return done
+
+    def _forget(self, machine: Gpu, launched: Launched) -> None:
+        """Give back what only this launch needed, so that a program may launch as often as it likes."""
+        for block in launched.plan.blocks:
+            machine.memory.unmap(machine.target.default_space, block.address)
+        machine.remove_waves()
+        machine.segments.clear()
+        machine.dispatches.clear()
+        del machine.traps[len(machine.traps) - 1 :]
+
+
+class _Name:
+    """The name of a buffer, which is found when a message needs it."""
+
+    def __init__(self, device: ProgramDevice, buffer: Allocation) -> None:
+        self._device = device
+        self._buffer = buffer
+
+    def __str__(self) -> str:
+        return self._device.name_of(self._buffer)

@@ -1,0 +1,220 @@
+// The door from a program to `dwarfgpu exec`: it packs calls, and does what the answers say. It knows no GPU, and keeps
+// nothing but the mapping of the arena and a connection for each thread. runtimes/connection.py has the other side.
+#define _GNU_SOURCE
+#include "core.h"
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { CALL = 1, REPLY = 2, HELLO = 3 };
+enum { RETURN = 1, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT };
+enum { MOST_FRAMES = 24, MOST_WORDS = 24 };
+
+typedef struct { uint32_t kind, number, words, frames; } request;
+typedef struct { uint32_t kind, unused; word to, from, size; } effect;
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t at_thread_end;
+static char *arena, *shadow;  // the same memory: as the program sees it, and always writable
+static size_t arena_size;
+static int is_started, is_lost;
+static unsigned process_number;  // grows with each fork
+static struct sigaction handled_before;
+static __thread int connection = -1;
+static __thread unsigned connected_in;
+
+static int sent(const void *bytes, size_t size) {
+  const char *next = bytes;
+  while (size) {
+    ssize_t count = send(connection, next, size, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return 0;
+    next += count, size -= (size_t)count;
+  }
+  return 1;
+}
+
+static int received(void *bytes, size_t size) {
+  char *next = bytes;
+  while (size) {
+    ssize_t count = recv(connection, next, size, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return 0;
+    next += count, size -= (size_t)count;
+  }
+  return 1;
+}
+
+static int replied(const void *bytes, size_t size) {
+  struct { uint32_t kind, unused; word size; } head = {REPLY, 0, size};
+  return sent(&head, sizeof head) && sent(bytes, size);
+}
+
+// Where the program may not look: the shadow of an address of the arena, others as they are.
+static char *reachable(word address) {
+  int is_inside = arena && address - (word)arena < arena_size;
+  return is_inside ? shadow + (address - (word)arena) : (char *)address;
+}
+
+static void disconnect(void *one_more) {
+  (void)one_more;
+  if (connection >= 0 && connected_in == process_number) close(connection);
+  connection = -1;
+}
+
+static void after_fork(void) {
+  process_number++;
+  is_lost = is_started;  // a device does not survive fork
+}
+
+// The access is repeated afterwards, and ends the program as it would have.
+static void violated(int number, siginfo_t *about, void *context) {
+  (void)number, (void)context;
+  sigaction(SIGSEGV, &handled_before, NULL);
+  word address = (word)about->si_addr;
+  if (arena && address - (word)arena < arena_size && connection >= 0) dwarfgpu_call(0, &address, 1);
+}
+
+static int mapped(int memory, word wish) {
+  int flags = MAP_SHARED | MAP_NORESERVE;
+  char *public = mmap((void *)wish, arena_size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, memory, 0);
+  if (public == MAP_FAILED) public = mmap(NULL, arena_size, PROT_NONE, flags, memory, 0);
+  if (public == MAP_FAILED) return 0;
+  shadow = mmap(NULL, arena_size, PROT_READ | PROT_WRITE, flags, memory, 0);
+  if (shadow == MAP_FAILED) return 0;
+  madvise(public, arena_size, MADV_DONTDUMP);
+  madvise(shadow, arena_size, MADV_DONTDUMP);
+  arena = public;
+  return 1;
+}
+
+// Read the answer to the first words: {size and wished address of the arena} with a descriptor of its memory.
+static int is_welcome(void) {
+  word said[2];
+  union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
+  struct iovec part = {said, sizeof said};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL) != sizeof said) return 0;
+  struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+  if (!head || head->cmsg_type != SCM_RIGHTS) return 0;
+  int memory;
+  memcpy(&memory, CMSG_DATA(head), sizeof memory);
+  if (!arena) arena_size = said[0];
+  int is_mapped = arena || mapped(memory, said[1]);
+  close(memory);
+  word base = is_mapped ? (word)arena : 0;
+  return sent(&base, sizeof base) && is_mapped;
+}
+
+static int connected(void) {
+  const char *path = getenv("DWARFGPU_DEVICE");
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (!path || strlen(path) >= sizeof address.sun_path) {
+    fprintf(stderr, "dwarfgpu: this library has no GPU: start the program with `dwarfgpu exec`\n");
+    return 0;
+  }
+  strcpy(address.sun_path, path);
+  connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  connected_in = process_number;
+  request hello = {HELLO, (uint32_t)getpid(), (uint32_t)syscall(SYS_gettid), 0};
+  int is_there = connection >= 0 && !connect(connection, (struct sockaddr *)&address, sizeof address);
+  if (is_there && sent(&hello, sizeof hello) && is_welcome()) return 1;
+  fprintf(stderr, "dwarfgpu: the device of `dwarfgpu exec` does not answer: %s\n", strerror(errno));
+  disconnect(NULL);
+  return 0;
+}
+
+static int is_ready(void) {
+  if (connection >= 0 && connected_in == process_number) return 1;
+  connection = -1;
+  if (is_lost) return 0;
+  pthread_mutex_lock(&start_lock);
+  int is_there = connected();
+  if (is_there && !is_started) {
+    is_started = 1;
+    pthread_key_create(&at_thread_end, disconnect);
+    pthread_atfork(NULL, NULL, after_fork);
+    struct sigaction action = {.sa_sigaction = violated, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigaction(SIGSEGV, &action, &handled_before);
+  }
+  is_lost |= !is_there;
+  pthread_mutex_unlock(&start_lock);
+  if (is_there) pthread_setspecific(at_thread_end, "");
+  return is_there;
+}
+
+// Send the bytes behind the pointers of an array, so many of each.
+static int gathered(const effect *wanted) {
+  uint32_t *sizes = malloc(wanted->size * sizeof *sizes + 1);
+  word total = 0, at = 0;
+  int is_good = sizes && received(sizes, wanted->size * sizeof *sizes);
+  for (word i = 0; is_good && i < wanted->size; i++) total += sizes[i];
+  char *bytes = is_good ? malloc(total + 1) : NULL;
+  for (word i = 0; bytes && i < wanted->size; at += sizes[i++]) memcpy(bytes + at, ((void **)wanted->to)[i], sizes[i]);
+  is_good = bytes && replied(bytes, total);
+  free(bytes), free(sizes);
+  return is_good;
+}
+
+static int printed(const effect *wanted) {
+  char bytes[4096];
+  FILE *stream = wanted->to == 2 ? stderr : stdout;
+  for (word left = wanted->size; left;) {
+    size_t count = left < sizeof bytes ? left : sizeof bytes;
+    if (!received(bytes, count)) return 0;
+    fwrite(bytes, 1, count, stream);
+    left -= count;
+  }
+  return 1;
+}
+
+static int invoked(const effect *wanted) {
+  word given[6] = {0};
+  if (wanted->size > 6 || !received(given, wanted->size * sizeof *given)) return 0;
+  word (*function)(word, word, word, word, word, word) = (word(*)(word, word, word, word, word, word))wanted->to;
+  word result = function(given[0], given[1], given[2], given[3], given[4], given[5]);
+  return replied(&result, sizeof result);
+}
+
+static int done(const effect *wanted) {
+  switch (wanted->kind) {
+    case READ: return replied(reachable(wanted->to), wanted->size);
+    case TEXT: return replied((char *)wanted->to, strnlen((char *)wanted->to, wanted->size));
+    case GATHER: return gathered(wanted);
+    case WRITE: return received(reachable(wanted->to), wanted->size);
+    case COPY: memmove(reachable(wanted->to), reachable(wanted->from), wanted->size); return 1;
+    case PRINT: return printed(wanted);
+    case INVOKE: return invoked(wanted);
+    case PROTECT: mprotect((void *)wanted->to, wanted->size, wanted->from ? PROT_READ | PROT_WRITE : PROT_NONE); return 1;
+    default: return 0;
+  }
+}
+
+word dwarfgpu_call(uint32_t number, const word *words, uint32_t count) {
+  struct { request head; word rest[MOST_WORDS + MOST_FRAMES]; } message = {{CALL, number, count, 0}, {0}};
+  int error = errno;
+  if (!is_ready()) return dwarfgpu_no_device;
+  if (count) memcpy(message.rest, words, count * sizeof *words);
+  int frames = backtrace((void **)message.rest + count, MOST_FRAMES);
+  message.head.frames = frames > 0 ? (uint32_t)frames : 0;
+  int is_good = sent(&message, sizeof message.head + (count + message.head.frames) * sizeof(word));
+  for (effect wanted; is_good && received(&wanted, sizeof wanted); is_good = done(&wanted)) {
+    if (wanted.kind != RETURN) continue;
+    errno = error;
+    return wanted.to;
+  }
+  if (!is_lost) fprintf(stderr, "dwarfgpu: the device has ended\n");
+  is_lost = 1;
+  disconnect(NULL);
+  errno = error;
+  return dwarfgpu_no_device;
+}

@@ -1,0 +1,1 @@
+"""HIP: the functions of its runtime."""

@@ -1,0 +1,396 @@
+"""Devices, errors, streams and events. All streams are in order, so what a stream or an event waits for has ended."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.errors import text_of
+from dwarfgpu.runtimes.hip.memory import TOTAL
+from dwarfgpu.runtimes.hip.program import API, LAST_ERROR, ApiText, Failure, HipEvent
+from dwarfgpu.targets.amdgpu.processors import processor_named
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+VERSION = 70_051_831
+UNITS = 48
+CLOCK = 2_000_000
+LARGEST = (1 << 31) - 1
+NAME = "dwarfgpu"
+
+
+def _gfx(program: HipProgram) -> str:
+    return program.processor().partition(":")[0]
+
+
+def _wave_size(program: HipProgram) -> int:
+    processor = processor_named(_gfx(program))
+    return 32 if processor is None else processor.default_wave_size
+
+
+def _version(program: HipProgram) -> tuple[int, int]:
+    digits = _gfx(program).removeprefix("gfx").partition("-")[0]
+    return int(digits[:-2] or 9), int(digits[-2], 16)
+
+
+# --- Errors -----------------------------------------------------------------------------------------------------------
+
+
+@API("const char *hipGetErrorString(int error)")
+def error_string(_call: HostCall, error: int) -> ApiText:
+    return ApiText(text_of(error)[1])
+
+
+@API("const char *hipGetErrorName(int error)")
+def error_name(_call: HostCall, error: int) -> ApiText:
+    return ApiText(text_of(error)[0])
+
+
+@API("hipError_t hipDrvGetErrorString(int error, const char **text)")
+def driver_error_string(call: HostCall, error: int, text: int) -> int:
+    call.write_number(text, call.process.string(call, text_of(error)[1]))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDrvGetErrorName(int error, const char **text)")
+def driver_error_name(call: HostCall, error: int, text: int) -> int:
+    call.write_number(text, call.process.string(call, text_of(error)[0]))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetLastError()", "hipError_t hipExtGetLastError()")
+def last_error(call: HostCall) -> int:
+    return int(call.process.sticky() or call.thread.state.pop(LAST_ERROR, errors.SUCCESS))
+
+
+@API("hipError_t hipPeekAtLastError()")
+def peek_error(call: HostCall) -> int:
+    return int(call.process.sticky() or call.thread.state.get(LAST_ERROR, errors.SUCCESS))
+
+
+# --- Devices ----------------------------------------------------------------------------------------------------------
+
+
+@API("hipError_t hipInit(unsigned flags)", "hipError_t hipSetDeviceFlags(unsigned flags)")
+def nothing(_call: HostCall, *_words: int) -> int:
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipDeviceSetLimit(int limit, size_t value)",
+    "hipError_t hipDeviceSetCacheConfig(int config)",
+    "hipError_t hipDeviceSetSharedMemConfig(int config)",
+    "hipError_t hipFuncSetCacheConfig(const void *function, int config)",
+    "hipError_t hipFuncSetSharedMemConfig(const void *function, int config)",
+    "hipError_t hipFuncSetAttribute(const void *function, int attribute, int value)",
+    "hipError_t hipProfilerStart()",
+    "hipError_t hipProfilerStop()",
+)
+def settings(_call: HostCall, *_words: int) -> int:
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDriverGetVersion(int *version)", "hipError_t hipRuntimeGetVersion(int *version)")
+def version(call: HostCall, pointer: int) -> int:
+    call.write_number(pointer, VERSION, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetDeviceCount(int *count)")
+def device_count(call: HostCall, count: int) -> int:
+    call.write_number(count, 1, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetDevice(int *device)")
+def current_device(call: HostCall, device: int) -> int:
+    call.write_number(device, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipSetDevice(int device)")
+def set_device(_call: HostCall, device: int) -> int:
+    return errors.SUCCESS if device == 0 else Failure(errors.INVALID_DEVICE)
+
+
+@API("hipError_t hipDeviceGet(int *device, int number)")
+def get_device(call: HostCall, device: int, number: int) -> int:
+    if number:
+        return Failure(errors.INVALID_DEVICE)
+    call.write_number(device, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceGetName(char *name, int size, int device)")
+def device_name(call: HostCall, name: int, size: int, _device: int) -> int:
+    call.write(name, NAME.encode()[: max(size - 1, 0)] + b"\0")
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceGetPCIBusId(char *name, int size, int device)")
+def bus_id(call: HostCall, name: int, size: int, _device: int) -> int:
+    call.write(name, b"0000:00:00.0"[: max(size - 1, 0)] + b"\0")
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceTotalMem(size_t *size, int device)")
+def total_memory(call: HostCall, size: int, _device: int) -> int:
+    call.write_number(size, TOTAL)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceComputeCapability(int *major, int *minor, int device)")
+def capability(call: HostCall, major: int, minor: int, _device: int) -> int:
+    for pointer, number in zip((major, minor), _version(call.process), strict=True):
+        call.write_number(pointer, number, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)")
+def can_access_peer(call: HostCall, can: int, _device: int, _peer: int) -> int:
+    call.write_number(can, 0, 4)
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags)", "hipError_t hipDeviceDisablePeerAccess(int peer)"
+)
+def peer_access(_call: HostCall, *_words: int) -> int:
+    return Failure(errors.INVALID_DEVICE)
+
+
+@API("hipError_t hipDeviceGetLimit(size_t *value, int limit)")
+def device_limit(call: HostCall, value: int, limit: int) -> int:
+    call.write_number(value, {0: 1024, 1: 1 << 20}.get(limit, 8 << 20))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)")
+def priority_range(call: HostCall, least: int, greatest: int) -> int:
+    for pointer in filter(None, (least, greatest)):
+        call.write_number(pointer, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceSynchronize()", "hipError_t hipDeviceReset()", "hipError_t hipCtxSynchronize()")
+def synchronize(call: HostCall) -> int:
+    return int(call.process.sticky())
+
+
+_ATTRIBUTES = {
+    8: 1, 9: 1, 10: 1, 16: 0, 19: 4 << 20, 24: 1, 26: 1024, 27: 1024, 28: 1024, 29: LARGEST, 30: 65536, 31: 65536,
+    56: 1024, 57: 2048, 59: 256, 60: 1_000_000, 63: UNITS, 71: 65536, 74: 1 << 16, 83: LARGEST, 5: CLOCK,
+    10017: 100_000,
+}  # fmt: skip
+"""Of ``hipDeviceAttribute_t``: numbers that HIP 5.2 and 7.1 share."""
+_MAJOR, _MINOR, _WAVE = 23, 61, 87
+
+
+@API("hipError_t hipDeviceGetAttribute(int *value, int attribute, int device)")
+def device_attribute(call: HostCall, value: int, attribute: int, _device: int) -> int:
+    major, minor = _version(call.process)
+    special = {_MAJOR: major, _MINOR: minor, _WAVE: _wave_size(call.process)}
+    call.write_number(value, special.get(attribute, _ATTRIBUTES.get(attribute, 0)), 4)
+    return errors.SUCCESS
+
+
+def _properties(program: HipProgram, size: int, places: dict[str, int]) -> bytes:
+    """Return the properties of the device, in a layout that has each at an offset."""
+    major, minor = _version(program)
+    content = bytearray(size)
+
+    def put(name: str, form: str, *values: int) -> None:
+        struct.pack_into(f"<{form}", content, places[name], *values)
+
+    content[: len(NAME)] = NAME.encode()
+    gfx = program.processor().encode()
+    content[places["gcnArchName"] : places["gcnArchName"] + len(gfx)] = gfx
+    for name, number in (("totalGlobalMem", TOTAL), ("sharedMemPerBlock", 1 << 16), ("totalConstMem", LARGEST)):
+        put(name, "Q", number)
+    put("maxSharedMemoryPerMultiProcessor", "Q", 1 << 16)
+    put("maxThreadsDim", "3i", 1024, 1024, 1024)
+    put("maxGridSize", "3i", LARGEST, 65536, 65536)
+    numbers = {
+        "regsPerBlock": 65536, "warpSize": _wave_size(program), "maxThreadsPerBlock": 1024, "clockRate": CLOCK,
+        "memoryClockRate": 1_000_000, "memoryBusWidth": 256, "major": major, "minor": minor,
+        "multiProcessorCount": UNITS, "l2CacheSize": 4 << 20, "maxThreadsPerMultiProcessor": 2048,
+        "concurrentKernels": 1, "managedMemory": 1, "cooperativeLaunch": 1,
+    }  # fmt: skip
+    for name, number in numbers.items():
+        put(name, "i", number)
+    return bytes(content)
+
+
+_OLD = {
+    "totalGlobalMem": 256, "sharedMemPerBlock": 264, "regsPerBlock": 272, "warpSize": 276, "maxThreadsPerBlock": 280,
+    "maxThreadsDim": 284, "maxGridSize": 296, "clockRate": 308, "memoryClockRate": 312, "memoryBusWidth": 316,
+    "totalConstMem": 320, "major": 328, "minor": 332, "multiProcessorCount": 336, "l2CacheSize": 340,
+    "maxThreadsPerMultiProcessor": 344, "concurrentKernels": 360, "maxSharedMemoryPerMultiProcessor": 376,
+    "gcnArchName": 396, "cooperativeLaunch": 656, "managedMemory": 772,
+}  # fmt: skip
+"""The layout of ``hipDeviceProp_t`` up to HIP 5: 792 bytes."""
+_NEW = {
+    "totalGlobalMem": 288, "sharedMemPerBlock": 296, "regsPerBlock": 304, "warpSize": 308, "maxThreadsPerBlock": 320,
+    "maxThreadsDim": 324, "maxGridSize": 336, "clockRate": 348, "totalConstMem": 352, "major": 360, "minor": 364,
+    "multiProcessorCount": 388, "concurrentKernels": 576, "memoryClockRate": 608, "memoryBusWidth": 612,
+    "l2CacheSize": 616, "maxThreadsPerMultiProcessor": 624, "managedMemory": 652, "cooperativeLaunch": 688,
+    "gcnArchName": 1160, "maxSharedMemoryPerMultiProcessor": 1416,
+}  # fmt: skip
+"""That of HIP 6 and later, ``R0600``: 1472 bytes."""
+
+
+@API("hipError_t hipGetDeviceProperties(void *properties, int device)")
+def old_properties(call: HostCall, properties: int, device: int) -> int:
+    if device:
+        return Failure(errors.INVALID_DEVICE)
+    call.write(properties, _properties(call.process, 792, _OLD))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetDevicePropertiesR0600(void *properties, int device)")
+def properties(call: HostCall, pointer: int, device: int) -> int:
+    if device:
+        return Failure(errors.INVALID_DEVICE)
+    call.write(pointer, _properties(call.process, 1472, _NEW))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipFuncGetAttributes(void *attributes, const void *function)")
+def function_attributes(call: HostCall, attributes: int, function: int) -> int:
+    kernel = call.process.kernel(function)
+    if kernel is None:
+        return Failure(errors.INVALID_FUNCTION)
+    metadata = kernel.module.file.kernels_named([kernel.name])[0].metadata
+    local = 0 if metadata is None else metadata.private_segment_fixed_size or 0
+    shared = 0 if metadata is None else metadata.group_segment_fixed_size or 0
+    registers = 0 if metadata is None else metadata.vgpr_count or 0
+    most = 1024 if metadata is None else metadata.max_flat_workgroup_size or 1024
+    fields = struct.pack("<iiQQiiiiiiQ", 0, 0, 0, local, 65536 - shared, most, registers, 0, 0, 0, shared)
+    call.write(attributes, fields)
+    return errors.SUCCESS
+
+
+# --- Occupancy --------------------------------------------------------------------------------------------------------
+
+
+@API(
+    "hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *count, const void *function, int size, size_t shared)",
+    "hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, const void *function, int size, "
+    "size_t shared, unsigned flags)",
+    "hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *function, int size, size_t shared)",
+)
+def occupancy(call: HostCall, count: int, _function: int, size: int, shared: int, *_flags: int) -> int:
+    if size < 1:
+        return Failure(errors.INVALID_VALUE)
+    most = min(2048 // min(size, 2048), (1 << 16) // shared if shared else 32)
+    call.write_number(count, max(0, min(most, 32)), 4)
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *function, size_t shared, int limit)",
+    "hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, size_t shared, int limit)",
+)
+def block_size(call: HostCall, grid: int, block: int, _function: int, _shared: int, limit: int) -> int:
+    size = min(limit, 1024) if limit > 0 else 1024
+    call.write_number(block, size, 4)
+    call.write_number(grid, UNITS * (2048 // size), 4)
+    return errors.SUCCESS
+
+
+# --- Streams and events -----------------------------------------------------------------------------------------------
+
+
+@API(
+    "hipError_t hipStreamCreate(void **stream)",
+    "hipError_t hipStreamCreateWithFlags(void **stream, unsigned flags)",
+    "hipError_t hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)",
+)
+def create_stream(call: HostCall, stream: int, *_flags: int) -> int:
+    handle = call.process.handle()
+    call.process.streams.add(handle)
+    call.write_number(stream, handle)
+    return int(call.process.sticky())
+
+
+@API("hipError_t hipStreamDestroy(void *stream)")
+def destroy_stream(call: HostCall, stream: int) -> int:
+    if stream not in call.process.streams:
+        return Failure(errors.INVALID_HANDLE)
+    call.process.streams.discard(stream)
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipStreamSynchronize(void *stream)",
+    "hipError_t hipStreamSynchronize_spt(void *stream)",
+    "hipError_t hipStreamQuery(void *stream)",
+    "hipError_t hipStreamQuery_spt(void *stream)",
+)
+def wait_for_stream(call: HostCall, _stream: int) -> int:
+    return int(call.process.sticky())
+
+
+@API(
+    "hipError_t hipStreamGetFlags(void *stream, unsigned *flags)",
+    "hipError_t hipStreamGetPriority(void *stream, int *priority)",
+)
+def stream_number(call: HostCall, _stream: int, pointer: int) -> int:
+    call.write_number(pointer, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipStreamWaitEvent(void *stream, void *event, unsigned flags)")
+def wait_for_event(call: HostCall, _stream: int, event: int, _flags: int) -> int:
+    return call.process.sticky() if event in call.process.events else Failure(errors.INVALID_HANDLE)
+
+
+@API("hipError_t hipStreamAddCallback(void *stream, void *function, void *data, unsigned flags)")
+async def add_callback(call: HostCall, stream: int, function: int, data: int, _flags: int) -> int:
+    await call.invoke(function, stream, int(call.process.sticky()), data)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipLaunchHostFunc(void *stream, void *function, void *data)")
+async def launch_host_function(call: HostCall, _stream: int, function: int, data: int) -> int:
+    await call.invoke(function, data)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipEventCreate(void **event)", "hipError_t hipEventCreateWithFlags(void **event, unsigned flags)")
+def create_event(call: HostCall, event: int, *_flags: int) -> int:
+    handle = call.process.handle()
+    call.process.events[handle] = HipEvent()
+    call.write_number(event, handle)
+    return int(call.process.sticky())
+
+
+@API("hipError_t hipEventDestroy(void *event)")
+def destroy_event(call: HostCall, event: int) -> int:
+    return errors.SUCCESS if call.process.events.pop(event, None) is not None else Failure(errors.INVALID_HANDLE)
+
+
+@API("hipError_t hipEventRecord(void *event, void *stream)", "hipError_t hipEventRecord_spt(void *event, void *stream)")
+def record_event(call: HostCall, event: int, _stream: int) -> int:
+    known = call.process.events.get(event)
+    if known is None:
+        return Failure(errors.INVALID_HANDLE)
+    known.recorded = call.process.now()
+    return int(call.process.sticky())
+
+
+@API("hipError_t hipEventSynchronize(void *event)", "hipError_t hipEventQuery(void *event)")
+def wait_for_record(call: HostCall, event: int) -> int:
+    return call.process.sticky() if event in call.process.events else Failure(errors.INVALID_HANDLE)
+
+
+@API("hipError_t hipEventElapsedTime(float *milliseconds, void *start, void *stop)")
+def elapsed(call: HostCall, milliseconds: int, start: int, stop: int) -> int:
+    begun, ended = (getattr(call.process.events.get(event), "recorded", None) for event in (start, stop))
+    if begun is None or ended is None:
+        return Failure(errors.INVALID_HANDLE)
+    call.write(milliseconds, struct.pack("<f", ended - begun))
+    return errors.SUCCESS

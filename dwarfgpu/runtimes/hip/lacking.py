@@ -1,0 +1,55 @@
+"""The functions of HIP that programs may name and that are not here: each returns ``hipErrorNotSupported``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.program import API, Failure
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+_NAMES = """
+hipArray3DCreate hipArrayCreate hipArrayDestroy hipBindTexture hipBindTexture2D hipBindTextureToArray
+hipBindTextureToMipmappedArray hipChooseDevice hipChooseDeviceR0600 hipConfigureCall hipCreateSurfaceObject
+hipCreateTextureObject hipCtxCreate hipCtxDestroy hipCtxGetCurrent hipCtxGetDevice hipCtxPopCurrent hipCtxPushCurrent
+hipCtxSetCurrent hipDestroySurfaceObject hipDestroyTextureObject hipDeviceGetByPCIBusId hipDeviceGetCacheConfig
+hipDeviceGetDefaultMemPool hipDeviceGetMemPool hipDeviceGetP2PAttribute hipDeviceGetSharedMemConfig hipDeviceGetUuid
+hipDevicePrimaryCtxGetState hipDevicePrimaryCtxRelease hipDevicePrimaryCtxReset hipDevicePrimaryCtxRetain
+hipDevicePrimaryCtxSetFlags hipDeviceSetMemPool hipDrvMemcpy2DUnaligned hipDrvMemcpy3D hipExtLaunchMultiKernelMultiDevice
+hipExtStreamCreateWithCUMask hipExtStreamGetCUMask hipFreeArray hipFreeMipmappedArray hipFuncGetAttribute
+hipGetChannelDesc hipGetDeviceFlags hipGetMipmappedArrayLevel hipGetSymbolName hipGetTextureObjectResourceDesc
+hipGraphAddChildGraphNode hipGraphAddDependencies hipGraphAddEmptyNode hipGraphAddHostNode hipGraphAddKernelNode
+hipGraphAddMemcpyNode hipGraphAddMemcpyNode1D hipGraphAddMemsetNode hipGraphClone hipGraphCreate hipGraphDestroy
+hipGraphExecDestroy hipGraphExecKernelNodeSetParams hipGraphExecUpdate hipGraphGetEdges hipGraphGetNodes
+hipGraphGetRootNodes hipGraphInstantiate hipGraphInstantiateWithFlags hipGraphKernelNodeGetParams
+hipGraphKernelNodeSetParams hipGraphLaunch hipGraphUpload hipHostRegister hipHostUnregister hipImportExternalMemory
+hipImportExternalSemaphore hipIpcCloseMemHandle hipIpcGetEventHandle hipIpcGetMemHandle hipIpcOpenEventHandle
+hipIpcOpenMemHandle hipLaunchCooperativeKernelMultiDevice hipMalloc3D hipMalloc3DArray hipMallocArray
+hipMallocMipmappedArray hipMemAddressFree hipMemAddressReserve hipMemAllocPitch hipMemCreate hipMemGetAddressRange
+hipMemGetAllocationGranularity hipMemMap hipMemPoolCreate hipMemPoolDestroy hipMemPoolGetAttribute
+hipMemPoolSetAccess hipMemPoolSetAttribute hipMemPoolTrimTo hipMemRangeGetAttribute hipMemRelease hipMemSetAccess
+hipMemUnmap hipMemcpy2DFromArray hipMemcpy2DToArray hipMemcpy2DToArrayAsync hipMemcpy3D hipMemcpy3DAsync
+hipMemcpyAtoH hipMemcpyFromArray hipMemcpyHtoA hipMemcpyParam2D hipMemcpyParam2DAsync hipMemcpyToArray hipMemset3D
+hipMemset3DAsync hipModuleGetTexRef hipPointerGetAttribute hipPointerSetAttribute hipSetValidDevices
+hipSetupArgument hipSignalExternalSemaphoresAsync hipStreamAttachMemAsync hipStreamBeginCapture
+hipStreamEndCapture hipStreamGetCaptureInfo hipStreamGetDevice hipStreamIsCapturing hipStreamUpdateCaptureDependencies
+hipStreamWaitValue32 hipStreamWaitValue64 hipStreamWriteValue32 hipStreamWriteValue64 hipTexRefSetAddress
+hipTexRefSetArray hipTexRefSetFormat hipThreadExchangeStreamCaptureMode hipUnbindTexture
+hipUserObjectCreate hipUserObjectRelease hipWaitExternalSemaphoresAsync
+"""
+
+
+def _lacking(call: HostCall, *, name: str) -> int:
+    program: HipProgram = call.process
+    if name not in program.lacking:
+        program.lacking[name] = None
+        program.problem("not-supported", f"{name} is not supported", call, severity="warning")
+    return Failure(errors.NOT_SUPPORTED)
+
+
+for _name in _NAMES.split():
+    API(f"hipError_t {_name}()")(partial(_lacking, name=_name))

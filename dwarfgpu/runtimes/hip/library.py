@@ -1,0 +1,22 @@
+"""HIP's library as programs load it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dwarfgpu.runtimes.doors import build_door
+from dwarfgpu.runtimes.hip import devices, lacking, memory, registration  # noqa: F401 (they declare functions)
+from dwarfgpu.runtimes.hip.program import API, LIBRARY
+
+_VERSIONS = ("hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "hip_5.2", "hip_5.3", "hip_5.5",
+             "hip_5.6", "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.3", "hip_6.4", "hip_7.0", "hip_7.1")  # fmt: skip
+"""The versions of symbols that programs of ROCm 5 to 7 ask for."""
+_NAMES = ("", ".5", ".6", ".7")
+"""What follows the name of the library that programs of some version load."""
+
+
+def install(folder: Path) -> None:
+    """Write the library into a folder, under each name that programs load."""
+    (folder / LIBRARY).write_bytes(build_door(API, ("hip.c",), LIBRARY, _VERSIONS))
+    for ending in _NAMES[1:]:
+        (folder / f"{LIBRARY}{ending}").symlink_to(LIBRARY)

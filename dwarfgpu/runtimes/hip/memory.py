@@ -1,0 +1,362 @@
+"""Memory that a program allocates, copies and fills."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from dwarfgpu.runtimes.arena import DEVICE, HOST, MANAGED
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.program import API, Failure
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+TO_HOST, TO_DEVICE, FROM_DEVICE, IN_DEVICE, BY_ADDRESS = range(5)
+"""The directions of a copy; the first is from host to host."""
+TOTAL = 16 << 30
+"""The bytes of memory that the device says to have."""
+_ALIGNED = 256
+_TYPES = {HOST: 1, DEVICE: 2, MANAGED: 3}
+
+
+def _allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
+    program: HipProgram = call.process
+    if program.sticky():
+        return program.sticky()
+    if not pointer:
+        return Failure(errors.INVALID_VALUE)
+    if not size:
+        call.write_number(pointer, 0)
+        return errors.SUCCESS if kind != MANAGED else Failure(errors.INVALID_VALUE)
+    address = program.device.malloc(size, kind, call) if size <= TOTAL else 0
+    call.write_number(pointer, address)
+    if not address:
+        return Failure(errors.OUT_OF_MEMORY)
+    if kind != DEVICE:
+        call.protect(address, -(-size // 4096) * 4096, is_open=True)
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipMalloc(void **pointer, size_t size)",
+    "hipError_t hipExtMallocWithFlags(void **pointer, size_t size, unsigned flags)",
+    "hipError_t hipMallocAsync(void **pointer, size_t size, void *stream)",
+    "hipError_t hipMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)",
+)
+def malloc(call: HostCall, pointer: int, size: int, *_more: int) -> int:
+    return _allocate(call, pointer, size, DEVICE)
+
+
+@API("hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)")
+def malloc_managed(call: HostCall, pointer: int, size: int, _flags: int) -> int:
+    return _allocate(call, pointer, size, MANAGED)
+
+
+@API(
+    "hipError_t hipHostMalloc(void **pointer, size_t size, unsigned flags)",
+    "hipError_t hipHostAlloc(void **pointer, size_t size, unsigned flags)",
+    "hipError_t hipMallocHost(void **pointer, size_t size)",
+    "hipError_t hipMemAllocHost(void **pointer, size_t size)",
+)
+def malloc_host(call: HostCall, pointer: int, size: int, _flags: int = 0) -> int:
+    return _allocate(call, pointer, size, HOST)
+
+
+@API("hipError_t hipMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)")
+def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: int) -> int:
+    row = -(-width // _ALIGNED) * _ALIGNED
+    call.write_number(pitch, row)
+    return _allocate(call, pointer, row * height, DEVICE)
+
+
+@API(
+    "hipError_t hipFree(void *pointer)",
+    "hipError_t hipFreeAsync(void *pointer, void *stream)",
+    "hipError_t hipHostFree(void *pointer)",
+    "hipError_t hipFreeHost(void *pointer)",
+)
+def free(call: HostCall, pointer: int, *_stream: int) -> int:
+    program: HipProgram = call.process
+    if not pointer:
+        return errors.SUCCESS
+    freed = program.device.free(pointer, call)
+    if freed is None:
+        return Failure(errors.INVALID_VALUE)
+    call.protect(freed.address, freed.pages, is_open=False)
+    return program.sticky()
+
+
+# --- Copies -----------------------------------------------------------------------------------------------------------
+
+
+def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRESS) -> int:
+    """Copy bytes between the host and the device, once both are known to be there."""
+    program: HipProgram = call.process
+    if program.sticky():
+        return program.sticky()
+    if not 0 <= kind <= BY_ADDRESS:
+        return Failure(errors.INVALID_DIRECTION)
+    if not size:
+        return errors.SUCCESS
+    if not to or not source:
+        program.problem("null-copy", f"{size} bytes are copied {'to' if not to else 'from'} a null pointer", call)
+        return Failure(errors.INVALID_VALUE)
+    arena = program.device.arena
+    is_inside = to in arena, source in arena
+    ends = ((to, "the destination of a copy"), (source, "the source of a copy"))
+    for (address, what), inside in zip(ends, is_inside, strict=True):
+        if inside and not is_reachable(call, address, size, what):
+            return Failure(errors.INVALID_VALUE)
+    _check_direction(call, is_inside, kind)
+    buffer = arena.holding(to) if is_inside[0] else None
+    if buffer is not None:
+        buffer.has_contents = True
+    if all(is_inside):
+        program.device.copy(to, source, size)
+    else:
+        call.copy(to, source, size)
+    return errors.SUCCESS
+
+
+def is_reachable(call: HostCall, address: int, size: int, what: str) -> bool:
+    """Return whether bytes of the arena are in a buffer or in code; report it if they are not."""
+    device = call.process.device
+    if address >= device.arena.base + device.arena.size // 2:  # variables of modules
+        return True
+    return device.buffer(address, size, what, call) is not None
+
+
+def _check_direction(call: HostCall, is_inside: tuple[bool, bool], kind: int) -> None:
+    """Report a direction that contradicts the addresses."""
+    said = {TO_DEVICE: (True, False), FROM_DEVICE: (False, True), TO_HOST: (False, False), IN_DEVICE: (True, True)}
+    names = {TO_DEVICE: "HostToDevice", FROM_DEVICE: "DeviceToHost", TO_HOST: "HostToHost", IN_DEVICE: "DeviceToDevice"}
+    wrong = [
+        side
+        for side, inside, asked in zip(("destination", "source"), is_inside, said.get(kind, is_inside), strict=True)
+        if asked and not inside
+    ]
+    for side in wrong:
+        message = f"a copy of kind hipMemcpy{names[kind]} has a {side} that is memory of the host"
+        call.process.problem("direction", message, call)
+
+
+@API(
+    "hipError_t hipMemcpy(void *to, const void *source, size_t size, int kind)",
+    "hipError_t hipMemcpy_spt(void *to, const void *source, size_t size, int kind)",
+    "hipError_t hipMemcpyAsync(void *to, const void *source, size_t size, int kind, void *stream)",
+    "hipError_t hipMemcpyAsync_spt(void *to, const void *source, size_t size, int kind, void *stream)",
+    "hipError_t hipMemcpyWithStream(void *to, const void *source, size_t size, int kind, void *stream)",
+)
+def memcpy(call: HostCall, to: int, source: int, size: int, kind: int, _stream: int = 0) -> int:
+    return _copy(call, to, source, size, kind)
+
+
+@API(
+    "hipError_t hipMemcpyHtoD(void *to, void *source, size_t size)",
+    "hipError_t hipMemcpyDtoH(void *to, void *source, size_t size)",
+    "hipError_t hipMemcpyDtoD(void *to, void *source, size_t size)",
+    "hipError_t hipMemcpyHtoDAsync(void *to, void *source, size_t size, void *stream)",
+    "hipError_t hipMemcpyDtoHAsync(void *to, void *source, size_t size, void *stream)",
+    "hipError_t hipMemcpyDtoDAsync(void *to, void *source, size_t size, void *stream)",
+)
+def memcpy_plain(call: HostCall, to: int, source: int, size: int, _stream: int = 0) -> int:
+    return _copy(call, to, source, size)
+
+
+@API(
+    "hipError_t hipMemcpyPeer(void *to, int to_device, const void *source, int device, size_t size)",
+    "hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *source, int device, size_t size, void *stream)",
+)
+def memcpy_peer(
+    call: HostCall, to: int, _to_device: int, source: int, _device: int, size: int, _stream: int = 0
+) -> int:
+    return _copy(call, to, source, size)
+
+
+@API(
+    "hipError_t hipMemcpy2D(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, size_t height, "
+    "int kind)",
+    "hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, "
+    "size_t height, int kind, void *stream)",
+)
+def memcpy_rows(
+    call: HostCall,
+    to: int,
+    to_pitch: int,
+    source: int,
+    pitch: int,
+    width: int,
+    height: int,
+    kind: int,
+    _stream: int = 0,
+) -> int:
+    if width > min(pitch, to_pitch):
+        return Failure(errors.INVALID_PITCH)
+    for row in range(height):
+        result = _copy(call, to + row * to_pitch, source + row * pitch, width, kind)
+        if result:
+            return result
+    return errors.SUCCESS
+
+
+# --- Variables of the device ------------------------------------------------------------------------------------------
+
+
+def _symbol(call: HostCall, shadow: int, size: int, offset: int) -> int:
+    """Return the address of a part of a variable, 0 if it has no such part."""
+    found = call.process.symbol(shadow)
+    if found is None:
+        return 0
+    if offset + size > found[1]:
+        name = call.process.variables[shadow].name
+        message = f"bytes {offset} to {offset + size - 1} of the variable {name} are copied, which has {found[1]} bytes"
+        call.process.problem("bounds-host", message, call)
+        return 0
+    return int(found[0]) + offset
+
+
+@API(
+    "hipError_t hipMemcpyToSymbol(const void *symbol, const void *source, size_t size, size_t offset, int kind)",
+    "hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *source, size_t size, size_t offset, int kind, "
+    "void *stream)",
+)
+def copy_to_symbol(
+    call: HostCall, symbol: int, source: int, size: int, offset: int, kind: int, _stream: int = 0
+) -> int:
+    address = _symbol(call, symbol, size, offset)
+    return _copy(call, address, source, size, kind) if address else Failure(errors.INVALID_SYMBOL)
+
+
+@API(
+    "hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset, int kind)",
+    "hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset, int kind, "
+    "void *stream)",
+)
+def copy_from_symbol(call: HostCall, to: int, symbol: int, size: int, offset: int, kind: int, _stream: int = 0) -> int:
+    address = _symbol(call, symbol, size, offset)
+    return _copy(call, to, address, size, kind) if address else Failure(errors.INVALID_SYMBOL)
+
+
+@API("hipError_t hipGetSymbolAddress(void **address, const void *symbol)")
+def symbol_address(call: HostCall, address: int, symbol: int) -> int:
+    found = call.process.symbol(symbol)
+    if found is None:
+        return Failure(errors.INVALID_SYMBOL)
+    call.write_number(address, found[0])
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetSymbolSize(size_t *size, const void *symbol)")
+def symbol_size(call: HostCall, size: int, symbol: int) -> int:
+    found = call.process.symbol(symbol)
+    if found is None:
+        return Failure(errors.INVALID_SYMBOL)
+    call.write_number(size, found[1])
+    return errors.SUCCESS
+
+
+# --- Filling ----------------------------------------------------------------------------------------------------------
+
+
+def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> int:
+    program: HipProgram = call.process
+    if program.sticky():
+        return program.sticky()
+    if not count:
+        return errors.SUCCESS
+    if address not in program.device.arena or not is_reachable(call, address, count * width, "what is set"):
+        return Failure(errors.INVALID_VALUE)
+    buffer = program.device.arena.holding(address)
+    if buffer is not None:
+        buffer.has_contents = True
+    pattern = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
+    program.device.fill(address, pattern, count)
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipMemset(void *to, int value, size_t size)",
+    "hipError_t hipMemsetAsync(void *to, int value, size_t size, void *stream)",
+    "hipError_t hipMemsetD8(void *to, int value, size_t count)",
+    "hipError_t hipMemsetD8Async(void *to, int value, size_t count, void *stream)",
+)
+def memset(call: HostCall, to: int, value: int, size: int, _stream: int = 0) -> int:
+    return _fill(call, to, value, size, 1)
+
+
+@API(
+    "hipError_t hipMemsetD16(void *to, int value, size_t count)",
+    "hipError_t hipMemsetD16Async(void *to, int value, size_t count, void *stream)",
+)
+def memset_halves(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> int:
+    return _fill(call, to, value, count, 2)
+
+
+@API(
+    "hipError_t hipMemsetD32(void *to, int value, size_t count)",
+    "hipError_t hipMemsetD32Async(void *to, int value, size_t count, void *stream)",
+)
+def memset_words(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> int:
+    return _fill(call, to, value, count, 4)
+
+
+@API(
+    "hipError_t hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)",
+    "hipError_t hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, void *stream)",
+)
+def memset_rows(call: HostCall, to: int, pitch: int, value: int, width: int, height: int, _stream: int = 0) -> int:
+    for row in range(height):
+        result = _fill(call, to + row * pitch, value, width, 1)
+        if result:
+            return result
+    return errors.SUCCESS
+
+
+# --- Questions --------------------------------------------------------------------------------------------------------
+
+
+@API("hipError_t hipMemGetInfo(size_t *free, size_t *total)")
+def memory_info(call: HostCall, free: int, total: int) -> int:
+    used = sum(buffer.size for buffer in call.process.device.leaks() if buffer.kind == DEVICE)
+    for pointer, number in ((free, max(0, TOTAL - used)), (total, TOTAL)):
+        if pointer:
+            call.write_number(pointer, number)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipHostGetDevicePointer(void **pointer, void *host, unsigned flags)")
+def device_pointer(call: HostCall, pointer: int, host: int, _flags: int) -> int:
+    if host not in call.process.device.arena:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(pointer, host)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipHostGetFlags(unsigned *flags, void *host)")
+def host_flags(call: HostCall, flags: int, host: int) -> int:
+    if host not in call.process.device.arena:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(flags, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipPointerGetAttributes(void *attributes, const void *pointer)")
+def pointer_attributes(call: HostCall, attributes: int, pointer: int) -> int:
+    arena = call.process.device.arena
+    buffer = arena.holding(pointer) if pointer in arena else None
+    if buffer is None or buffer.freed is not None or pointer >= buffer.address + max(buffer.size, 1):
+        return Failure(errors.INVALID_VALUE)
+    host = pointer if buffer.kind != DEVICE else 0
+    fields = _TYPES[buffer.kind], 0, pointer, host, buffer.kind == MANAGED, 0
+    call.write(attributes, struct.pack("<iiQQiI", *fields))
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipMemPrefetchAsync(const void *pointer, size_t size, int device, void *stream)",
+    "hipError_t hipMemAdvise(const void *pointer, size_t size, int advice, int device)",
+)
+def advise(_call: HostCall, *_words: int) -> int:
+    return errors.SUCCESS

@@ -1,0 +1,325 @@
+"""A HIP program: its modules, handles and errors, for the functions of the API."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.containers.bundle import Container
+from dwarfgpu.program.code.code_object import target_name_of
+from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, Misuse, ModuleKernel, ProgramDevice
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.host import HostProgram
+from dwarfgpu.runtimes.prototypes import Api
+from dwarfgpu.targets.amdgpu.processors import processor_named
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.arena import Allocation
+    from dwarfgpu.runtimes.connection import Function, HostCall
+
+LIBRARY = "libamdhip64.so"
+API = Api()
+LAST_ERROR = "last error"
+ALWAYS = "works after a fault"
+USUAL = "gfx1100"
+"""The processor of a program that has registered no code yet."""
+
+
+@define(eq=False)
+class FatBinary:
+    """Code that a program has registered, or loaded: opened at its first use."""
+
+    content: bytes
+    number: int
+    module: LoadedModule | None = None
+    problem: DwarfGpuError | None = None
+
+
+@define(eq=False)
+class DeviceVariable:
+    """A variable of a device, by the address of its shadow in the program."""
+
+    binary: FatBinary
+    name: str
+    size: int
+
+
+@define(eq=False)
+class HipEvent:
+    """An event; what it was recorded behind has ended."""
+
+    recorded: float | None = None
+
+
+@define(eq=False)
+class HipProgram:
+    """A process that calls functions of HIP."""
+
+    number: int
+    device: ProgramDevice
+    report_problem: Callable[[HipProgram, Misuse], object]
+    host: HostProgram = field(init=False)
+    binaries: dict[int, FatBinary] = field(factory=dict)
+    kernels: dict[int, tuple[FatBinary, str]] = field(factory=dict)
+    """The kernels by their handles: addresses of the program, or numbers of functions of modules."""
+    variables: dict[int, DeviceVariable] = field(factory=dict)
+    events: dict[int, HipEvent] = field(factory=dict)
+    streams: set[int] = field(factory=set)
+    printed: list[bytes] = field(factory=list)
+    """What kernels have printed and the program has not yet written."""
+    work: list[Callable[[], object]] = field(factory=list)
+    """What is to do once the program has its answer."""
+    lacking: dict[str, None] = field(factory=dict)
+    """The functions that were called and do not exist here."""
+    device_number: int = 0
+    _handles: int = 0
+    _strings: dict[str, int] = field(factory=dict)
+    _text_room: tuple[int, int] = (0, 0)
+    base: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.host = HostProgram(self.number, LIBRARY)
+        self.device.report_problem = lambda problem: self.report_problem(self, problem)
+        self.device.print_text = lambda text: self.printed.append(text.encode("latin-1", "replace"))
+        self.device.name_of = self.name_of
+
+    # --- What the server asks -----------------------------------------------------------------------------------------
+
+    def hello(self) -> tuple[int, int, int]:
+        arena = self.device.arena
+        return arena.size, arena.base, arena.memory
+
+    def mapped(self, base: int) -> None:
+        if not base:
+            raise EOFError
+        self.device.arena.base = base
+
+    def function(self, number: int) -> Function:
+        def called(call: HostCall, *words: int) -> Any:
+            if number == 0:
+                return self._violated(call, *words)
+            if not 1 <= number <= len(API.rows):
+                return errors.NOT_SUPPORTED
+            return API.called(call, number, words, self._end)
+
+        return called
+
+    def answered(self) -> None:
+        while self.work:
+            self.work.pop(0)()
+
+    def ended(self) -> None:
+        """Report what the program has left."""
+        for buffer in self.device.leaks():
+            if buffer.origin is not None:
+                message = f"{self.name_of(buffer)} was not freed: {buffer.size} bytes"
+                self.problem("leak", message, None, ("allocated", buffer.origin), severity="note")
+
+    def _end(self, call: HostCall, result: Any) -> int:
+        """Keep the error of a call, and write what kernels have printed."""
+        if self.printed:
+            call.print(b"".join(self.printed))
+            self.printed.clear()
+        if isinstance(result, ApiText):
+            return self.string(call, result)
+        number = int(result or 0)
+        if isinstance(result, Failure):
+            call.thread.state[LAST_ERROR] = number
+        return number
+
+    def _violated(self, call: HostCall, address: int) -> int:
+        """Report that the host accesses memory that only the device may."""
+        buffer = self.device.arena.holding(address)
+        if buffer is None:
+            self.problem("host-access", f"the host accesses memory of the device at {address:#x}", call)
+            return 0
+        freed = () if buffer.freed is None else (("freed", buffer.freed),)
+        state = "" if buffer.freed is None else ", which was freed"
+        message = f"the host accesses byte {address - buffer.address} of {self.name_of(buffer)}{state}"
+        self.problem("host-access", message, call, ("allocated", buffer.origin), *freed)
+        return 0
+
+    # --- Problems -----------------------------------------------------------------------------------------------------
+
+    def problem(
+        self, rule: str, message: str, origin: HostCall | None, *more: tuple[str, Any], severity: str = "error"
+    ) -> None:
+        """Report something that the program does wrong."""
+        self.report_problem(self, Misuse(rule, message, origin, more, severity))
+
+    def name_of(self, buffer: Allocation) -> str:
+        """Return how messages name a buffer: by the variable that its allocation sets, and the line."""
+        if buffer.origin is None:
+            return f"the buffer at {buffer.address:#x}"
+        line = self.host.line(buffer.origin.frames)
+        name = self.host.named(buffer.origin.frames)
+        where = f" from {line.place}" if line is not None else f" at {buffer.address:#x}"
+        return f"`{name}`{where}" if name is not None else f"the {buffer.kind} buffer{where}"
+
+    # --- Code ---------------------------------------------------------------------------------------------------------
+
+    def handle(self) -> int:
+        """Return a number that names something, and no memory."""
+        self._handles += 16
+        return self._handles
+
+    def register(self, content: bytes) -> int:
+        """Keep code; return its handle."""
+        handle = self.handle()
+        self.binaries[handle] = FatBinary(content, len(self.binaries))
+        return handle
+
+    def module(self, binary: FatBinary) -> LoadedModule:
+        """Return the module of code for the device; raise an error if it has none."""
+        if binary.problem is not None:
+            raise binary.problem.again()
+        if binary.module is None:
+            try:
+                binary.module = self._opened(binary)
+            except DwarfGpuError as error:
+                binary.problem = error
+                raise
+        return binary.module
+
+    def processor(self) -> str:
+        """Return the processor of the device."""
+        if self.device.target is None:
+            for binary in self.binaries.values():
+                found = [*_processors(binary.content)]
+                if found:
+                    self.device.target = _newest(found)
+                    break
+        return self.device.target or USUAL
+
+    def _opened(self, binary: FatBinary) -> LoadedModule:
+        from dwarfgpu.program.code.code_object import CodeObject
+
+        name = f"code {binary.number} of process {self.number}"
+        data = memoryview(binary.content)
+        container = Container(data, name=name, target_of=target_name_of)
+        wanted = self.processor()
+        image = container.image(container.select(wanted))
+        return self.device.module(CodeObject(image, None, name))
+
+    def kernel(self, handle: int) -> ModuleKernel | None:
+        """Return a kernel by its handle."""
+        known = self.kernels.get(handle)
+        return None if known is None else self.module(known[0]).kernel(known[1])
+
+    def symbol(self, shadow: int) -> tuple[int, int] | None:
+        """Return the address and the size of a variable of the device."""
+        variable = self.variables.get(shadow)
+        if variable is None:
+            return None
+        found = self.module(variable.binary).symbol(variable.name)
+        return None if found is None else (found[0], variable.size)
+
+    # --- Launches -----------------------------------------------------------------------------------------------------
+
+    def launch(
+        self,
+        call: HostCall,
+        kernel: ModuleKernel,
+        blocks: tuple[int, ...],
+        threads: tuple[int, ...],
+        segment: bytes,
+        shared: int,
+    ) -> int:
+        """Launch a kernel once the program has its answer; errors of the kernel come later, as with hardware."""
+        if not all((*blocks, *threads)):
+            text = "x".join(map(str, (*blocks, *threads)))
+            self.problem(
+                "empty-launch",
+                f"{demangled(kernel.name)} is launched without threads: {text}",
+                call,
+                severity="warning",
+            )
+            return Failure(errors.INVALID_CONFIGURATION)
+        count = threads[0] * threads[1] * threads[2]
+        if count > 1024:
+            message = f"{demangled(kernel.name)} is launched with {count} threads a block: there can be 1024"
+            self.problem("invalid-launch", message, call)
+            return Failure(errors.INVALID_CONFIGURATION)
+        if shared > 1 << 16:
+            message = f"{demangled(kernel.name)} is launched with {shared} bytes of shared memory: there are {1 << 16}"
+            self.problem("invalid-launch", message, call)
+            return Failure(errors.INVALID_VALUE)
+        grid = tuple(map(int.__mul__, blocks, threads))
+
+        def run() -> HostLaunch:
+            return self.device.launch(kernel, grid, threads, segment, shared=shared, origin=call)
+
+        if os.environ.get("HIP_LAUNCH_BLOCKING", "0") != "0":
+            run()
+            return self.sticky()
+        self.work.append(run)
+        return errors.SUCCESS
+
+    def sticky(self) -> int:
+        """Return the error that every call returns after a fault of a kernel."""
+        failed = self.device.failed
+        if failed is None:
+            return errors.SUCCESS
+        is_fault = failed.halt is not None and failed.halt.kind == "fault"
+        return Failure(errors.ILLEGAL_ADDRESS if is_fault else errors.LAUNCH_FAILURE)
+
+    def string(self, call: HostCall, text: str) -> int:
+        """Return the address of a text in the program, which stays there."""
+        if text not in self._strings:
+            content = text.encode() + b"\0"
+            address, left = self._text_room
+            if left < len(content):
+                left = max(1 << 14, len(content))
+                address = self.device.malloc(left)
+                call.protect(address, left, is_open=True)
+            call.write(address, content)
+            self._strings[text] = address
+            self._text_room = address + len(content), left - len(content)
+        return self._strings[text]
+
+    def now(self) -> float:
+        """Return the time of events, in milliseconds."""
+        return time.perf_counter() * 1000
+
+
+class Failure(int):
+    """An error that a function of the API returns."""
+
+
+class ApiText(str):
+    """A text that a function of the API returns."""
+
+    __slots__ = ()
+
+
+def _processors(content: bytes) -> Iterator[str]:
+    """Yield the processors that code is for and that can execute it."""
+    try:
+        container = Container(memoryview(content), name="code", target_of=target_name_of)
+    except DwarfGpuError:
+        return
+    for entry in container.entries:
+        name = entry.target_id.partition(":")[0]
+        if entry.kind != "host" and processor_named(name) is not None:
+            yield entry.target_id
+
+
+def _newest(targets: list[str]) -> str:
+    """Return the processor of the latest generation; of several, the first."""
+
+    def age(target: str) -> int:
+        processor = processor_named(target.partition(":")[0])
+        return 0 if processor is None else processor.major
+
+    return max(targets, key=age)
+
+
+def unknown_kernel(handle: int) -> UsageError:
+    """Return the error of a handle that is not a kernel's."""
+    return UsageError(f"no kernel is registered at {handle:#x}")

@@ -1,0 +1,265 @@
+"""What clang and a program's constructors register, modules that a program loads, and launches."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
+from dwarfgpu.runtimes.arena import MANAGED
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure, FatBinary
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.device import ModuleKernel
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+WRAPPER_MAGIC = 0x48495046
+_ELF_MAGIC = b"\x7fELF"
+_HEAD = 64
+_MOST_ENTRIES = 1024
+_POINTER, _SIZE, _END = 1, 2, 3
+"""The words of ``extra``: HIP_LAUNCH_PARAM_BUFFER_POINTER and others."""
+
+
+async def _content(call: HostCall, address: int) -> bytes:
+    """Return code that a program has in memory; nothing says how long it is but the code itself."""
+    head = await call.read(address, _HEAD)
+    size = 0
+    if head.startswith(BUNDLE_MAGIC):
+        (count,) = struct.unpack_from("<Q", head, 24)
+        at = address + 32
+        for _ in range(min(count, _MOST_ENTRIES)):
+            offset, length, name = struct.unpack("<3Q", await call.read(at, 24))
+            size, at = max(size, offset + length), at + 24 + name
+    elif head.startswith(COMPRESSED_MAGIC):
+        (version,) = struct.unpack_from("<H", head, 4)
+        size = struct.unpack_from("<Q" if version >= 3 else "<I", head, 8)[0]
+    elif head.startswith(_ELF_MAGIC):
+        (sections,) = struct.unpack_from("<Q", head, 40)
+        entry, count = struct.unpack_from("<HH", head, 58)
+        size = sections + entry * count
+    return await call.read(address, size) if size else b""
+
+
+@API("void **__hipRegisterFatBinary(const void *wrapper)")
+async def register_fat_binary(call: HostCall, wrapper: int) -> int:
+    magic, _version, address = struct.unpack("<IIQ", await call.read(wrapper, 16))
+    content = await _content(call, address) if magic == WRAPPER_MAGIC else b""
+    if not content:
+        call.process.problem("code", f"the fat binary at {address:#x} cannot be read", call)
+    return int(call.process.register(content))
+
+
+@API("void __hipUnregisterFatBinary(void **binary)")
+def unregister_fat_binary(call: HostCall, binary: int) -> None:
+    program: HipProgram = call.process
+    gone = program.binaries.get(binary)
+    program.kernels = {key: known for key, known in program.kernels.items() if known[0] is not gone}
+    program.variables = {key: known for key, known in program.variables.items() if known.binary is not gone}
+
+
+@API(
+    "void __hipRegisterFunction(void **binary, const void *shadow, char *host_name, const char *name, unsigned limit, "
+    "void *thread, void *block, void *block_size, void *grid_size, int *wave_size)"
+)
+async def register_function(
+    call: HostCall, binary: int, shadow: int, _host_name: int, name: int, *_unused: int
+) -> None:
+    program: HipProgram = call.process
+    program.kernels[shadow] = program.binaries[binary], await call.text(name)
+
+
+@API(
+    "void __hipRegisterVar(void **binary, void *shadow, char *host_name, const char *name, int is_external, "
+    "size_t size, int is_constant, int is_global)"
+)
+async def register_variable(
+    call: HostCall, binary: int, shadow: int, _host: int, name: int, _external: int, size: int, *_unused: int
+) -> None:
+    program: HipProgram = call.process
+    program.variables[shadow] = DeviceVariable(program.binaries[binary], await call.text(name), size)
+
+
+@API(
+    "void __hipRegisterManagedVar(void **binary, void **pointer, void *initial, const char *name, size_t size, "
+    "unsigned alignment)"
+)
+async def register_managed(
+    call: HostCall, binary: int, pointer: int, initial: int, name: int, size: int, _unused: int
+) -> None:
+    """Allocate a managed variable, before the program can use it."""
+    program: HipProgram = call.process
+    address = program.device.malloc(size, MANAGED)
+    call.protect(address, size, is_open=True)
+    call.copy(address, initial, size)
+    call.write_number(pointer, address)
+    variable = DeviceVariable(program.binaries[binary], await call.text(name), size)
+    program.variables[initial] = program.variables[pointer] = program.variables[address] = variable
+    try:
+        found = program.module(variable.binary).symbol(variable.name)
+    except DwarfGpuError:
+        return  # a launch says why
+    if found is not None:
+        program.device.arena.view(found[0], 8)[:] = address.to_bytes(8, "little")
+
+
+@API("void __hipRegisterTexture(void **binary)", "void __hipRegisterSurface(void **binary)")
+def register_texture(_call: HostCall, _binary: int) -> None:
+    """Textures cannot be bound to variables."""
+
+
+# --- Launches ---------------------------------------------------------------------------------------------------------
+
+
+@API(
+    "hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t *stream)",
+    "hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args, size_t shared, void *stream)",
+    "hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, "
+    "void *stream)",
+)
+async def launch_kernel(
+    call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, _stream: int
+) -> int:
+    program: HipProgram = call.process
+    if program.sticky():
+        return program.sticky()
+    try:
+        kernel = program.kernel(handle)
+    except DwarfGpuError as error:
+        program.problem("code", f"{program.kernels[handle][1]} cannot be launched: {error}", call)
+        return Failure(errors.NO_BINARY)
+    if kernel is None:
+        message = f"the function at {handle:#x} is launched, which is not a kernel, or not registered yet"
+        program.problem("invalid-launch", message, call)
+        return Failure(errors.INVALID_FUNCTION)
+    values = await call.gather(args, [size for _offset, size in kernel.arguments])
+    return program.launch(call, kernel, grid, block, kernel.segment(values), shared)
+
+
+@API(
+    "hipError_t hipExtLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, void *stream, "
+    "void *start, void *stop, int flags)"
+)
+async def launch_between_events(
+    call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, stream: int,
+    start: int, stop: int, _flags: int,
+) -> int:  # fmt: skip
+    program: HipProgram = call.process
+    result: int = await launch_kernel(call, handle, grid, block, args, shared, stream)
+    if start in program.events:
+        program.events[start].recorded = program.now()
+    if stop in program.events:
+        program.work.append(lambda: setattr(program.events[stop], "recorded", program.now()))
+    return result
+
+
+@API(
+    "hipError_t hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, "
+    "unsigned bz, unsigned shared, void *stream, void **args, void **extra)",
+    "hipError_t hipModuleLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, "
+    "unsigned by, unsigned bz, unsigned shared, void *stream, void **args)",
+)
+async def launch_function(
+    call: HostCall, handle: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, _stream: int,
+    args: int, extra: int = 0,
+) -> int:  # fmt: skip
+    program: HipProgram = call.process
+    if program.sticky():
+        return program.sticky()
+    kernel = program.kernel(handle) if handle in program.kernels else None
+    if kernel is None:
+        return Failure(errors.INVALID_HANDLE)
+    if args:
+        segment = kernel.segment(await call.gather(args, [size for _offset, size in kernel.arguments]))
+    else:
+        segment = (await _packed(call, extra))[: kernel.size].ljust(kernel.size, b"\0")
+    return program.launch(call, kernel, (gx, gy, gz), (bx, by, bz), segment, shared)
+
+
+async def _packed(call: HostCall, extra: int) -> bytes:
+    """Return arguments that are given as a segment."""
+    pointer = size = 0
+    for at in range(extra, extra + 16 * 8, 16) if extra else ():
+        word, value = struct.unpack("<QQ", await call.read(at, 16))
+        if word == _POINTER:
+            pointer = value
+        elif word == _SIZE:
+            size = await call.number_at(value)
+        else:
+            break
+    return await call.read(pointer, size) if pointer and size else b""
+
+
+# --- Modules ----------------------------------------------------------------------------------------------------------
+
+
+def _loaded(call: HostCall, module: int, content: bytes) -> int:
+    program: HipProgram = call.process
+    handle = program.register(content)
+    try:
+        program.module(program.binaries[handle])
+    except DwarfGpuError as error:
+        program.problem("code", f"a module cannot be loaded: {error}", call)
+        return Failure(errors.INVALID_IMAGE if not content else errors.NO_BINARY)
+    call.write_number(module, handle)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipModuleLoad(void **module, const char *path)")
+async def load_file(call: HostCall, module: int, path: int) -> int:
+    name = await call.text(path)
+    try:
+        folder = Path(f"/proc/{call.process.number}/cwd")
+        content = (folder / name).read_bytes()
+    except OSError:
+        return Failure(errors.FILE_NOT_FOUND)
+    return _loaded(call, module, content)
+
+
+@API(
+    "hipError_t hipModuleLoadData(void **module, const void *image)",
+    "hipError_t hipModuleLoadDataEx(void **module, const void *image, unsigned count, void *options, void *values)",
+)
+async def load_data(call: HostCall, module: int, image: int, *_options: int) -> int:
+    return _loaded(call, module, await _content(call, image))
+
+
+@API("hipError_t hipModuleUnload(void *module)")
+def unload(call: HostCall, module: int) -> int:
+    return errors.SUCCESS if call.process.binaries.pop(module, None) is not None else Failure(errors.INVALID_HANDLE)
+
+
+def _binary(call: HostCall, module: int) -> FatBinary | None:
+    binary: FatBinary | None = call.process.binaries.get(module)
+    return binary
+
+
+@API("hipError_t hipModuleGetFunction(void **function, void *module, const char *name)")
+async def function_of_module(call: HostCall, function: int, module: int, name: int) -> int:
+    binary, text = _binary(call, module), await call.text(name)
+    if binary is None:
+        return Failure(errors.INVALID_HANDLE)
+    try:
+        found: ModuleKernel = call.process.module(binary).kernel(text)
+    except DwarfGpuError:
+        return Failure(errors.NOT_FOUND)
+    handle = call.process.handle()
+    call.process.kernels[handle] = binary, found.name
+    call.write_number(function, handle)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipModuleGetGlobal(void **address, size_t *size, void *module, const char *name)")
+async def variable_of_module(call: HostCall, address: int, size: int, module: int, name: int) -> int:
+    binary, text = _binary(call, module), await call.text(name)
+    found = None if binary is None else call.process.module(binary).symbol(text)
+    if found is None:
+        return Failure(errors.NOT_FOUND)
+    for pointer, number in zip((address, size), found, strict=True):
+        if pointer:
+            call.write_number(pointer, number)
+    return errors.SUCCESS

@@ -1,0 +1,131 @@
+"""The program that launches kernels: the lines of its calls, read from its own debugging information."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.states.program import Program
+
+_LOADED = 1
+_HEADERS = ("/hip/hip_", "/hip/amd_detail/", "/c++/", "/CL/")
+"""Files of wrappers, which no user has written."""
+_SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
+_OF_START = ("_start", "__device_stub__", "None")
+"""How functions begin that no user has written: those that start a program, the stubs of kernels, and no function."""
+_ALLOCATES = re.compile(r"[Mm]alloc|[Aa]lloc|clCreate|clSVM")
+_RESULT = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)\s*,|([A-Za-z_]\w*(?:(?:\.|->)\w+)*)\s*=[^=]")
+
+
+@frozen
+class HostLine:
+    """A call in the program: its function and line."""
+
+    function: str
+    file: str | None = None
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.place} in {self.function}" if self.file and self.line else self.function
+
+    @property
+    def place(self) -> str:
+        """The line, else the function."""
+        return f"{os.path.basename(self.file)}:{self.line}" if self.file and self.line else self.function
+
+
+@frozen
+class _MappedFile:
+    """A part of a file in the memory of a program."""
+
+    first: int
+    end: int
+    offset: int
+    path: str
+
+
+class HostProgram:
+    """A process, by its number."""
+
+    def __init__(self, number: int, library: str) -> None:
+        self.number = number
+        self._library = library
+        """The name of the door's library, whose frames are not the user's."""
+        self._mapped: list[_MappedFile] = []
+        self._programs: dict[str, Program | None] = {}
+        self._known: dict[int, tuple[HostLine, ...]] = {}
+
+    def stack(self, frames: Sequence[int]) -> list[HostLine]:
+        """Return the lines of return addresses, innermost first, without those of wrappers and of the system."""
+        return [line for frame in frames if frame for line in self.at(frame - 1)]
+
+    def line(self, frames: Sequence[int]) -> HostLine | None:
+        """Return the innermost line of the program itself."""
+        return next((line for line in self.stack(frames) if line.line), None)
+
+    def at(self, address: int) -> tuple[HostLine, ...]:
+        """Return the calls at an address, inlined ones first."""
+        if address not in self._known:
+            try:
+                self._known[address] = tuple(self._at(address))
+            except (DwarfGpuError, OSError):
+                self._known[address] = ()
+        return self._known[address]
+
+    def named(self, frames: Sequence[int]) -> str | None:
+        """Return what the line of an allocation calls its result: ``cells`` of ``hipMalloc(&cells, 400)``."""
+        line = self.line(frames)
+        if line is None or line.file is None:
+            return None
+        try:
+            text = Path(line.file).read_text(errors="replace").splitlines()[line.line - 1]
+        except (OSError, IndexError):
+            return None
+        found = _RESULT.search(text) if _ALLOCATES.search(text) else None
+        return (found[1] or found[2]) if found else None
+
+    def _at(self, address: int) -> Iterator[HostLine]:
+        part = self._part(address)
+        if part is None or self._library in part.path or part.path.startswith(_SYSTEM):
+            return
+        program = self._program(part.path)
+        if program is None:
+            return
+        place = address - part.first + part.offset
+        for segment in program.file.image.segments:
+            if segment.type == _LOADED and segment.offset <= place < segment.offset + segment.file_size:
+                for frame in program.at(place - segment.offset + segment.address):
+                    function, file = str(frame.name), None if frame.file is None else str(frame.file)
+                    if not function.startswith(_OF_START) and not any(part in (file or "") for part in _HEADERS):
+                        yield HostLine(function, file, frame.line or 0)
+
+    def _program(self, path: str) -> Program | None:
+        if path not in self._programs:
+            try:
+                self._programs[path] = Program(opened(path))
+            except (DwarfGpuError, OSError):
+                self._programs[path] = None
+        return self._programs[path]
+
+    def _part(self, address: int) -> _MappedFile | None:
+        found = next((part for part in self._mapped if part.first <= address < part.end), None)
+        if found is None:
+            self._mapped = [*self._read()] or self._mapped  # what the program has loaded since; it may have ended
+            found = next((part for part in self._mapped if part.first <= address < part.end), None)
+        return found
+
+    def _read(self) -> Iterator[_MappedFile]:
+        try:
+            lines = Path(f"/proc/{self.number}/maps").read_text(errors="surrogateescape").splitlines()
+        except OSError:
+            return
+        for line in lines:
+            words = line.split(None, 5)
+            if len(words) == 6 and words[5].startswith("/") and "x" in words[1]:
+                first, end = (int(part, 16) for part in words[0].split("-"))
+                yield _MappedFile(first, end, int(words[2], 16), words[5].removesuffix(" (deleted)"))

@@ -1,0 +1,37 @@
+// Each error that the name in the first argument says, and with a second argument the same without the error.
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstring>
+
+__global__ void written(int *out, int first) { out[threadIdx.x + first] = 1; }
+__global__ void raced(int *out, int is_atomic) {
+  if (is_atomic) atomicAdd(out, 1); else *out = *out + 1;
+}
+__global__ void trapped(int is_right) { if (!is_right) __builtin_trap(); }
+
+int main(int count, char **words) {
+  int is_right = count > 2;
+  const char *name = count > 1 ? words[1] : "";
+  int *cells, *other, host[64] = {0};
+  (void)hipMalloc(&cells, 256);
+  (void)hipMalloc(&other, 256);
+  (void)hipMemset(cells, 0, 256);
+  if (!strcmp(name, "beyond")) written<<<1, 64>>>(cells, !is_right);
+  if (!strcmp(name, "race")) raced<<<1, 64>>>(cells, is_right);
+  if (!strcmp(name, "trap")) trapped<<<1, 64>>>(is_right);
+  if (!strcmp(name, "host-pointer")) written<<<1, 64>>>(is_right ? cells : host, 0);
+  if (!strcmp(name, "freed")) {
+    if (!is_right) (void)hipFree(other);
+    written<<<1, 64>>>(other, 0);
+  }
+  if (!strcmp(name, "copy")) (void)hipMemcpy(host, cells, is_right ? 256 : 260, hipMemcpyDeviceToHost);
+  if (!strcmp(name, "direction")) (void)hipMemcpy(host, cells, 4, is_right ? hipMemcpyDeviceToHost : hipMemcpyHostToDevice);
+  if (!strcmp(name, "twice")) { (void)hipFree(cells); if (!is_right) (void)hipFree(cells); }
+  if (!strcmp(name, "unknown")) (void)hipFree(is_right ? nullptr : cells + 1);
+  if (!strcmp(name, "threads")) written<<<1, is_right ? 64 : 2000>>>(cells, 0);
+  if (!strcmp(name, "empty")) written<<<is_right, 64>>>(cells, 0);
+  if (!strcmp(name, "host-access")) { fflush(stdout); printf("%d\n", is_right ? 0 : cells[3]); }
+  printf("%s, then %s\n", hipGetErrorName(hipGetLastError()), hipGetErrorName(hipDeviceSynchronize()));
+  if (is_right) { if (strcmp(name, "twice")) (void)hipFree(cells); (void)hipFree(other); }
+  return 0;
+}

@@ -1,0 +1,188 @@
+"""Whole HIP programs: what right ones print, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROGRAMS = Path(__file__).with_name("programs")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Linux"),
+    pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed"),
+]
+
+RIGHT = """\
+scaled 7 7 1
+mixed 32 2
+block 0 of 1, text
+variables 45 6 8
+reversed 63 0
+threads 2560, mapped 7
+by address 2566, calls 1, set -1
+dwarfgpu 32 gfx1100 hipErrorNotReady
+child: hipErrorNoDevice
+"""
+WRONG = {
+    "beyond": (
+        "MEMORY_VIOLATION",
+        "just past the end of `out`, which has 256 bytes",
+        "`cells` from wrong.hip:16: 256 bytes",
+    ),
+    "trap": ("ASSERT_TRAP", "launched at wrong.hip:21 in main"),
+    "host-pointer": ("MEMORY_VIOLATION", "launched at wrong.hip:22 in main"),
+    "freed": ("in `other` from wrong.hip:17, which had 256 bytes and was freed",),
+    "copy": ("the source of a copy are bytes 0 to 259 of `cells` from wrong.hip:16", "at wrong.hip:27 in main"),
+    "direction": ("hipMemcpyHostToDevice has a destination that is memory of the host", "at wrong.hip:28 in main"),
+    "twice": ("`cells` from wrong.hip:16 is freed twice", "freed first at wrong.hip:29 in main"),
+    "unknown": ("is freed, and no buffer begins there", "at wrong.hip:30 in main"),
+    "threads": ("written(int*, int) is launched with 2000 threads a block", "at wrong.hip:31 in main"),
+    "empty": ("written(int*, int) is launched without threads: 0x1x1x64x1x1", "at wrong.hip:32 in main"),
+    "host-access": ("the host accesses byte 12 of `cells` from wrong.hip:16", "at wrong.hip:33 in main"),
+}
+"""What is said of each error of ``wrong.hip``."""
+
+
+def dwarfgpu(*words: str | Path, **fields: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dwarfgpu", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, **fields)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    folder, known = tmp_path_factory.mktemp("programs"), {}
+
+    def build(name: str) -> Path:
+        if name not in known:
+            path = folder / name
+            done = dwarfgpu("hipcc", "-O0", PROGRAMS / f"{name}.hip", "-o", path, "-pthread")
+            assert done.returncode == 0, done.stderr
+            known[name] = path
+        return known[name]
+
+    return build
+
+
+def test_right(built: Callable[[str], Path]) -> None:
+    done = dwarfgpu("exec", built("right"))
+    assert done.stdout == RIGHT
+    assert done.returncode == 3, "that of the program"
+    assert done.stderr.splitlines()[-1] == "46 launches, 5 kernels, no error"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(built: Callable[[str], Path], name: str) -> None:
+    done = dwarfgpu("exec", built("wrong"), name)
+    said = " ".join(done.stderr.split())
+    for part in WRONG[name]:
+        assert part in said
+    assert done.returncode == {"host-access": 128 + signal.SIGSEGV, "empty": 0}.get(name, 1)
+
+
+def test_race(built: Callable[[str], Path]) -> None:
+    said = dwarfgpu("exec", "--check=race", built("wrong"), "race").stderr
+    assert "read-write race" in said
+    assert "launched at wrong.hip:20 in main" in said
+
+
+@pytest.mark.parametrize("name", [*WRONG, "race"])
+def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) -> None:
+    done = dwarfgpu("exec", "--check", built("wrong"), name, "right")
+    assert "no error" in done.stderr.splitlines()[-1]
+    assert len(done.stderr.splitlines()) == 1
+    assert done.returncode == 0
+
+
+def test_a_fault_stays(built: Callable[[str], Path]) -> None:
+    assert dwarfgpu("exec", built("wrong"), "beyond").stdout == "hipErrorIllegalAddress, then hipErrorIllegalAddress\n"
+    assert dwarfgpu("exec", built("wrong"), "threads").stdout == "hipErrorInvalidConfiguration, then hipSuccess\n"
+
+
+def test_without_a_device(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """The library says how to start a program."""
+    from dwarfgpu.runtimes.hip.library import install
+
+    install(tmp_path)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    done = subprocess.run([built("wrong")], capture_output=True, text=True, env=environment, check=False)
+    assert "start the program with `dwarfgpu exec`" in done.stderr
+    assert done.stdout == "hipErrorNoDevice, then hipErrorNoDevice\n"
+
+
+def test_scripts_and_their_children(built: Callable[[str], Path], tmp_path: Path) -> None:
+    done = dwarfgpu("exec", "sh", "-c", 'cat; "$0" beyond; "$0" twice', built("wrong"), input="given\n")
+    assert done.stdout.startswith("given\nhipErrorIllegalAddress")
+    assert done.stderr.splitlines()[-1].startswith("1 launch, 1 kernel, 2 errors")
+    assert done.returncode == 1
+    missing = dwarfgpu("exec", tmp_path / "nothing")
+    assert missing.returncode == 2
+    assert "there is no program" in missing.stderr
+
+
+def test_a_program_that_sends_nonsense(tmp_path: Path) -> None:
+    """It loses its connection, and its exit status is what counts."""
+    script = tmp_path / "nonsense.py"
+    script.write_text(
+        "import os, socket, struct\n"
+        "def connect():\n"
+        "    s = socket.socket(socket.AF_UNIX); s.connect(os.environ['DWARFGPU_DEVICE']); return s\n"
+        "for first in (b'', b'x' * 3, b'x' * 400, struct.pack('<4I', 3, os.getpid(), 1, 0) + bytes(4)):\n"
+        "    s = connect(); s.sendall(first); s.shutdown(socket.SHUT_WR); s.settimeout(9)\n"
+        "    try: s.recv(99)\n"
+        "    except ConnectionError: pass\n"
+        "s = connect(); s.sendall(struct.pack('<4I', 3, os.getpid(), 1, 0)); s.recv(16)\n"
+        "s.sendall(struct.pack('<Q', 1 << 40) + struct.pack('<4I', 1, 99999, 200, 99999))\n"
+        "s.settimeout(9)\n"
+        "try: assert s.recv(99) == b''\n"
+        "except ConnectionError: pass\n"
+        "print('done')\n"
+    )
+    done = dwarfgpu("exec", sys.executable, script)
+    assert done.stdout == "done\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_the_c_of_the_library(tmp_path: Path) -> None:
+    """Compilers have no warning, and sanitizers find nothing in a program that is linked with it."""
+    from dwarfgpu.runtimes import doors
+    from dwarfgpu.runtimes.hip import library  # noqa: F401 (it declares all functions)
+    from dwarfgpu.runtimes.hip.program import API
+
+    folder = Path(doors.__file__).with_name("door")
+    (tmp_path / "stubs.c").write_text(API.source())
+    sources = [folder / "core.c", folder / "hip.c", tmp_path / "stubs.c", PROGRAMS / "plain.c"]
+    words = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-I", folder, "-g", "-pthread", "-o", tmp_path / "plain"]
+    for compiler, more in (("clang-22", ()), ("gcc", ("-fsanitize=address,undefined",))):
+        done = subprocess.run([compiler, *words, *more, *sources], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    done = dwarfgpu("exec", tmp_path / "plain")
+    assert done.stdout == "copied 1\nnot supported 801\nnull (nil)\n"
+    assert done.stderr.splitlines()[0] == "warning: hipGraphCreate is not supported"
+    assert "ERROR" not in done.stderr
+    assert "runtime error" not in done.stderr
+
+
+def test_nothing_is_left(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """The program ends with `exec`, whatever ends that, and its folder goes."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    words = [sys.executable, "-m", "dwarfgpu", "exec", "sh", "-c", "echo $$; exec sleep 600"]
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        number = int(process.stdout.readline())
+        process.kill()
+    for _ in range(600):
+        if not Path(f"/proc/{number}").exists() and not [*tmp_path.iterdir()]:
+            break
+        time.sleep(0.05)
+    assert not Path(f"/proc/{number}").exists()
+    assert not [*tmp_path.iterdir()]
