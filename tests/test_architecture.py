@@ -87,8 +87,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "questions": EVALUATOR | PROGRAMS | {"compilers", "dialects", "audits", "render"},  # each beside its words
     # one question about many inputs, over Dask
     "fleet": GROUND | {"program", "states", "render", "questions"},
+    # what stands in the place of a driver, for whole programs
+    "runtimes": LIBRARY | PROGRAMS,
     # the faces
-    "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "dap", "fleet"},
+    "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "dap", "fleet", "runtimes"},
     "dap": PROGRAMS | {"machines.protocol", "render", "questions"},
     "repl": GROUND | {"program", "states", "render", "questions"},
     "gdbplugin": GROUND | {"machines", "targets", "program", "states", "render", "questions"},
@@ -196,7 +198,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS = [
-    Budget("dwarfgpu encoding targets", 6.1, 6.76, "a helper with one caller is a part of it"),
+    Budget("dwarfgpu encoding targets", 6.1, 6.78, "a helper with one caller is a part of it"),
     Budget("expr dialects cfi", 8.6, 8.91, "expressions are checked by running the rows of the table"),
     Budget("objfile", 11.7, 11.71, "an answer is remembered by one decorator"),
     Budget("isa", 7.8, 6.71),
@@ -205,11 +207,14 @@ BUDGETS = [
     Budget("program", 20.6, 21.88, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.79, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.5, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("cli repl dap gdbplugin compilers examples", 9.6, 9.6),
+    Budget("runtimes", 3.0, 2.53),
+    Budget(
+        "cli repl dap gdbplugin compilers examples", 9.6, 9.86, "reports of programs and of kernels share their words"
+    ),
     Budget("fleet", 1.8, 1.88, "a helper with one caller is a part of it"),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 150.52, "all of these")
-TESTS = Budget("../tests", 90, 92.91, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 153.36, "all of these")
+TESTS = Budget("../tests", 90, 93.15, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.42, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
