@@ -350,7 +350,7 @@ def step_offsets(path, processor):
     (ListedPlace("lane", 6, 29, (v(14),)), {"lane": 0x20}, 0, 1600),  # nothing has written the register
     (ListedPlace("left", 22, 24, (v(8),)), {}, 0, 0),  # has the same value
     (ListedPlace("lane", 6, 29, ()), {}, 0, 0),  # without any value, which leaves it to the other place
-    (ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 472, 0),
+    (ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0),
 )
 def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, tools, tmp_path):
     (tmp_path / "right").mkdir()
