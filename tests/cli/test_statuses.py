@@ -246,7 +246,7 @@ ROWS = """
     3 $SAXPY --against fixtures/none.co | none.co
     2 $SAXPY --against fixtures/features/stripped.v5.co | has no kernel 'saxpy'
     2 $SAXPY --against $LANES | saxpy
-    2 $SAXPY --against fixtures/host/values.gcc.O0.v5.x86_64 | has no function saxpy
+    2 $SAXPY --against fixtures/host/values.gcc.O0.v5.x86_64 | is for x86_64
     2 $SAXPY --against fixtures/asm/lists.powerpc | lists.powerpc is for
     2 $SAXPY --against $PLAIN --fail-below 101 | takes -fail-below with a number from 0 on, to 100
     2 $SAXPY --ignore statement-bak | hint: did you mean statement-back?
