@@ -34,14 +34,9 @@ def compile_program(words: Sequence[str], install: Callable[[Path], object]) -> 
     with PrivateFolder() as folder:
         command = [clang.path, "--driver-mode=g++", f"{_ARCH}{(processors or [USUAL_PROCESSOR])[0]}"]
         command += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
-        command += [
-            "-Wno-unused-command-line-argument",
-            *library.options,
-            "-I",
-            str(_HEADERS),
-            "-I",
-            str(_HEADERS / "hip"),
-        ]
+        command += ["-Wno-unused-command-line-argument", *library.options]
+        # behind the folders of the user, which may have a common.h as well
+        command += ["-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "hip")]
         command += [] if any(word.startswith("-g") for word in words) else ["-g"]
         parts = library.written(device_parts(), folder)
         command += [f"--hip-device-lib-path={folder.path}", *(f"--hip-device-lib={path.name}" for path in parts)]

@@ -108,6 +108,24 @@ def test_a_fault_stays(built: Callable[[str], Path]) -> None:
     assert dwarfgpu("exec", built("wrong"), "threads").stdout == "hipErrorInvalidConfiguration, then hipSuccess\n"
 
 
+def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
+    """Several sources, one of them C++, with a header that has the name of one of the library."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "common.h").write_text("inline int answer() { return 42; }\n")
+    (tmp_path / "main.hip").write_text(
+        '#include <hip/hip_runtime.h>\n#include "common.h"\nint other();\nint main() { return answer() - other(); }\n'
+    )
+    (tmp_path / "other.cc").write_text("int other() { return 40; }\n")
+    folder = {"cwd": tmp_path}
+    assert dwarfgpu("hipcc", "-c", "-Iinclude", "main.hip", "-o", "main.o", **folder).returncode == 0
+    done = dwarfgpu("hipcc", "other.cc", "main.o", "-o", "app", **folder)
+    assert done.returncode == 0, done.stderr
+    assert dwarfgpu("exec", "./app", **folder).returncode == 2
+    wrong = dwarfgpu("hipcc", "--offload-arch=gfx90a", "--offload-arch=gfx1100", "main.hip", **folder)
+    assert wrong.returncode == 2
+    assert "compiled for one processor" in wrong.stderr
+
+
 def test_without_a_device(built: Callable[[str], Path], tmp_path: Path) -> None:
     """The library says how to start a program."""
     from dwarfgpu.runtimes.hip.library import install
