@@ -79,13 +79,13 @@ def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: in
 )
 def free(call: HostCall, pointer: int, *_stream: int) -> int:
     program: HipProgram = call.process
-    if not pointer:
-        return errors.SUCCESS
+    if not pointer or program.sticky():  # after a fault nothing was allocated any more
+        return program.sticky()
     freed = program.device.free(pointer, call)
     if freed is None:
         return Failure(errors.INVALID_VALUE)
     call.protect(freed.address, freed.pages, is_open=False)
-    return program.sticky()
+    return errors.SUCCESS
 
 
 # --- Copies -----------------------------------------------------------------------------------------------------------

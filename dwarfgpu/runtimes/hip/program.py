@@ -115,9 +115,9 @@ class HipProgram:
             self.work.pop(0)()
 
     def ended(self) -> None:
-        """Report what the program has left."""
+        """Report what the program has left, unless a fault kept it from its end."""
         for buffer in self.device.leaks():
-            if buffer.origin is not None:
+            if buffer.origin is not None and self.device.failed is None:
                 message = f"{self.name_of(buffer)} was not freed: {buffer.size} bytes"
                 self.problem("leak", message, None, ("allocated", buffer.origin), severity="note")
 
