@@ -82,6 +82,10 @@ class DwarfGpuError(Exception):
         """The hint, which Python prints below the error from version 3.11 on."""
         return [] if self.hint is None else [f"hint: {self.hint}"]
 
+    @__notes__.setter
+    def __notes__(self, notes: list[str]) -> None:
+        """Leave them as they are: where tblib is, copies of errors get the notes that they have already."""
+
     def _render_traceback_(self) -> list[str]:
         """Return what notebooks show: the error and the hint, without the calls that led to it."""
         return [f"{self.__class__.__name__}: {self}", *self.__notes__]

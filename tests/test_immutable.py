@@ -135,3 +135,18 @@ def test_instances_with_what_has_no_hash_have_none():
 
     assert Names(["a"]) == Names(["a"])
     assert "unhashable" in str(raised(TypeError, hash, Names(["a"])))
+
+
+def test_errors_are_copied_where_tblib_pickles_exceptions():
+    """It comes with `distributed`, and sets the notes of each copy."""
+    pytest.importorskip("tblib")
+    script = """
+import copy, pickle
+import tblib.pickling_support
+from dwarfgpu.errors import UsageError
+tblib.pickling_support.install()
+error = UsageError("wrong", hint="do this")
+print([(str(each), each.hint, each.__notes__) for each in (copy.copy(error), pickle.loads(pickle.dumps(error)))])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == f"{[('wrong', 'do this', ['hint: do this'])] * 2}\n", done.stderr
