@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from dwarfgpu.errors import DwarfGpuError
+
 CALL, REPLY, HELLO = 1, 2, 3
 RETURN, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT = range(1, 10)
 MOST_TEXT = 1 << 20
@@ -39,6 +41,13 @@ def _reply() -> Generator[None, bytes, bytes]:
     return (yield)
 
 
+def _sized(reply: bytes, size: int) -> bytes:
+    """Return a reply that has the size that was asked for."""
+    if len(reply) != size:
+        raise EOFError(f"the program replies {len(reply)} bytes in place of {size}")
+    return reply
+
+
 class Process(Protocol):
     """A program, or a child of it, that makes calls."""
 
@@ -50,6 +59,9 @@ class Process(Protocol):
 
     def function(self, number: int) -> Function:
         """Return what is called with a `Call` and the arguments."""
+
+    def refused(self, call: HostCall, error: DwarfGpuError) -> int:
+        """Return what a call gets that an error has ended."""
 
     def answered(self) -> None:
         """Called when the program has the answer of a call, and goes on."""
@@ -72,7 +84,7 @@ class HostCall:
     async def read(self, address: int, size: int) -> bytes:
         """Return bytes of the program."""
         self.thread.effect(READ, address, 0, size)
-        return await _reply()
+        return _sized(await _reply(), size)
 
     async def number_at(self, address: int, size: int = 8) -> int:
         """Return a number of the program."""
@@ -81,12 +93,12 @@ class HostCall:
     async def text(self, address: int) -> str:
         """Return a string of the program."""
         self.thread.effect(TEXT, address, 0, MOST_TEXT)
-        return (await _reply()).decode(errors="surrogateescape")
+        return (await _reply()).partition(b"\0")[0].decode(errors="surrogateescape")
 
     async def gather(self, pointers: int, sizes: Sequence[int]) -> list[bytes]:
         """Return the bytes behind the pointers of an array."""
         self.thread.effect(GATHER, pointers, 0, len(sizes), struct.pack(f"<{len(sizes)}I", *sizes))
-        joined, parts, at = await _reply(), [], 0
+        joined, parts, at = _sized(await _reply(), sum(sizes)), [], 0
         for size in sizes:
             parts.append(joined[at : at + size])
             at += size
@@ -145,12 +157,7 @@ class HostThread:
             elif kind == CALL and words + frames <= _MOST_WORDS:
                 values = array.array("Q", self._take(8 * (words + frames)))
                 call = HostCall(self, number, values[:words], values[words:])
-                returned = self.process.function(number)(call, *call.words)
-                if inspect.iscoroutine(returned):
-                    self._running.append((call, returned))
-                    self._resume(None)
-                else:
-                    self._return(returned)
+                self._begin(call)
             else:
                 return False
         except (OSError, EOFError):
@@ -162,14 +169,29 @@ class HostThread:
             running.close()
         self.socket.close()
 
-    def _resume(self, reply: bytes | None) -> None:
+    def _begin(self, call: HostCall) -> None:
         try:
-            self._running[-1][1].send(reply)
+            returned = self.process.function(call.number)(call, *call.words)
+        except DwarfGpuError as error:
+            returned = self.process.refused(call, error)
+        if inspect.iscoroutine(returned):
+            self._running.append((call, returned))
+            self._resume(None)
+        else:
+            self._return(returned)
+
+    def _resume(self, reply: bytes | None) -> None:
+        call, running = self._running[-1]
+        try:
+            running.send(reply)
         except StopIteration as stop:
             self._running.pop()
             self._return(stop.value)
-            return
-        self._flush()
+        except DwarfGpuError as error:
+            self._running.pop()
+            self._return(self.process.refused(call, error))
+        else:
+            self._flush()
 
     def _return(self, result: Any) -> None:
         self.effect(RETURN, (result or 0) & (1 << 64) - 1, 0, 0)

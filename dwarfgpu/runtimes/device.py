@@ -265,9 +265,9 @@ class ProgramDevice:
         done = HostLaunch(self.launches, kernel.name, grid, work_group, origin)
         if self.failed is not None:
             return done
-        kernel.module.load()
-        machine = self.machine_for(kernel.module.file)
         try:
+            kernel.module.load()
+            machine = self.machine_for(kernel.module.file)
             launched = launching.launch(
                 machine,
                 kernel.module.file,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from dwarfgpu.immutable import frozen
@@ -39,6 +39,11 @@ class Prototype:
         if self.returns == _TEXT:
             body = f"word text = {called}; return text == dwarfgpu_no_device ? (word)dwarfgpu_no_device_text : text;"
         return f"API {returned} {self.name}({declared}) {{ {array}{body} }}"
+
+    @property
+    def word_count(self) -> int:
+        """The words that a call has."""
+        return sum(3 if kind == TRIPLE else 1 for kind in self.parameters)
 
     def arguments(self, words: Iterable[int]) -> Iterator[Any]:
         """Yield the arguments that words of a call are."""
@@ -102,9 +107,11 @@ class Api:
         lines += [row.stub.replace("#", str(number)) for number, (row, _) in enumerate(self.rows, 1)]
         return "\n".join(lines) + "\n"
 
-    def called(self, call: Any, number: int, words: Iterable[int], end: Callable[[Any, Any], int]) -> Any:
+    def called(self, call: Any, number: int, words: Sequence[int], end: Callable[[Any, Any], int]) -> Any:
         """Call a function by its number; ``end`` returns what the program gets for what the function returns."""
         row, function = self.rows[number - 1]
+        if len(words) != row.word_count:
+            raise EOFError(f"{row.name} is called with {len(words)} words")
         result = function(call, *row.arguments(words))
         return _awaited(call, result, end) if inspect.iscoroutine(result) else end(call, result)
 

@@ -190,6 +190,54 @@ def test_the_c_of_the_library(tmp_path: Path) -> None:
     assert "runtime error" not in done.stderr
 
 
+def test_calls_that_no_program_makes(tmp_path: Path) -> None:
+    """Each known function with handles and pointers that mean nothing: an error, or the end of the connection."""
+    from dwarfgpu.runtimes.hip import library  # noqa: F401 (it declares all functions)
+    from dwarfgpu.runtimes.hip.program import API
+
+    counts = [row.word_count for row, _function in API.rows]
+    script = tmp_path / "nonsense.py"
+    script.write_text(
+        f"import os, random, socket, struct\ncounts = {counts}\n"
+        """
+def take(size):
+    data = b""
+    while len(data) < size:
+        part = s.recv(size - len(data))
+        if not part:
+            raise ConnectionError
+        data += part
+    return data
+choose, answered, ended = random.Random(7), 0, 0
+for number in range(1, len(counts) + 1):
+    for _ in range(3):
+        s = socket.socket(socket.AF_UNIX); s.connect(os.environ["DWARFGPU_DEVICE"]); s.settimeout(20)
+        s.sendall(struct.pack("<4I", 3, os.getpid(), 1, 0)); take(16); s.sendall(struct.pack("<Q", 0x7ea000000000))
+        given = 0, 1, 16, 255, 0x7ea000010000, choose.getrandbits(64)
+        words = [choose.choice(given) for _ in range(counts[number - 1])]
+        s.sendall(struct.pack(f"<4I{len(words)}Q", 1, number, len(words), 0, *words))
+        try:
+            while True:
+                kind, _, to, source, size = struct.unpack("<IIQQQ", take(32))
+                if kind == 1:
+                    answered += 1; break
+                if kind in (5, 7): take(size)
+                if kind in (2, 3, 4, 8):
+                    if kind == 4: take(4 * size)
+                    if kind == 8: take(8 * size)
+                    data = choose.randbytes(min(size, 999))
+                    s.sendall(struct.pack("<IIQ", 2, 0, len(data)) + data)
+        except ConnectionError:
+            ended += 1
+        s.close()
+print(answered + ended == 3 * len(counts), answered > 500)
+"""
+    )
+    done = dwarfgpu("exec", sys.executable, script)
+    assert done.stdout == "True True\n", done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+
+
 def test_nothing_is_left(built: Callable[[str], Path], tmp_path: Path) -> None:
     """The program ends with `exec`, whatever ends that, and its folder goes."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 LIBRARY = "libamdhip64.so"
 API = Api()
 LAST_ERROR = "last error"
-ALWAYS = "works after a fault"
 USUAL = "gfx1100"
 """The processor of a program that has registered no code yet."""
 
@@ -77,7 +76,6 @@ class HipProgram:
     """What is to do once the program has its answer."""
     lacking: dict[str, None] = field(factory=dict)
     """The functions that were called and do not exist here."""
-    device_number: int = 0
     _handles: int = 0
     _strings: dict[str, int] = field(factory=dict)
     _text_room: tuple[int, int] = (0, 0)
@@ -109,6 +107,10 @@ class HipProgram:
             return API.called(call, number, words, self._end)
 
         return called
+
+    def refused(self, call: HostCall, error: DwarfGpuError) -> int:
+        self.problem("code", str(error), call)
+        return self._end(call, Failure(errors.NO_BINARY))
 
     def answered(self) -> None:
         while self.work:
@@ -174,6 +176,12 @@ class HipProgram:
         handle = self.handle()
         self.binaries[handle] = FatBinary(content, len(self.binaries))
         return handle
+
+    def binary(self, handle: int) -> FatBinary:
+        """Return code by its handle."""
+        if handle not in self.binaries:
+            raise UsageError(f"no code is registered as {handle:#x}")
+        return self.binaries[handle]
 
     def module(self, binary: FatBinary) -> LoadedModule:
         """Return the module of code for the device; raise an error if it has none."""
@@ -318,8 +326,3 @@ def _newest(targets: list[str]) -> str:
         return 0 if processor is None else processor.major
 
     return max(targets, key=age)
-
-
-def unknown_kernel(handle: int) -> UsageError:
-    """Return the error of a handle that is not a kernel's."""
-    return UsageError(f"no kernel is registered at {handle:#x}")

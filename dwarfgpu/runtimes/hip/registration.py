@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
+from dwarfgpu.regular_files import read_input
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure, FatBinary
@@ -70,7 +71,7 @@ async def register_function(
     call: HostCall, binary: int, shadow: int, _host_name: int, name: int, *_unused: int
 ) -> None:
     program: HipProgram = call.process
-    program.kernels[shadow] = program.binaries[binary], await call.text(name)
+    program.kernels[shadow] = program.binary(binary), await call.text(name)
 
 
 @API(
@@ -81,7 +82,7 @@ async def register_variable(
     call: HostCall, binary: int, shadow: int, _host: int, name: int, _external: int, size: int, *_unused: int
 ) -> None:
     program: HipProgram = call.process
-    program.variables[shadow] = DeviceVariable(program.binaries[binary], await call.text(name), size)
+    program.variables[shadow] = DeviceVariable(program.binary(binary), await call.text(name), size)
 
 
 @API(
@@ -97,7 +98,7 @@ async def register_managed(
     call.protect(address, size, is_open=True)
     call.copy(address, initial, size)
     call.write_number(pointer, address)
-    variable = DeviceVariable(program.binaries[binary], await call.text(name), size)
+    variable = DeviceVariable(program.binary(binary), await call.text(name), size)
     program.variables[initial] = program.variables[pointer] = program.variables[address] = variable
     try:
         found = program.module(variable.binary).symbol(variable.name)
@@ -213,9 +214,8 @@ def _loaded(call: HostCall, module: int, content: bytes) -> int:
 async def load_file(call: HostCall, module: int, path: int) -> int:
     name = await call.text(path)
     try:
-        folder = Path(f"/proc/{call.process.number}/cwd")
-        content = (folder / name).read_bytes()
-    except OSError:
+        content = read_input(str(Path(f"/proc/{call.process.number}/cwd") / name))
+    except (OSError, DwarfGpuError):
         return Failure(errors.FILE_NOT_FOUND)
     return _loaded(call, module, content)
 
