@@ -12,7 +12,7 @@ from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.questions import profiles
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.render.layout import Record, counted, fact, folded, left_out, number, ranges_text, room, style
+from dwarfgpu.render.layout import Record, counted, fact, folded, left_out, number, room, style
 from dwarfgpu.render.values import value_line
 from dwarfgpu.states.program import open_program
 
@@ -191,13 +191,6 @@ def _instruction_text(annotation: Annotation, each: HotInstruction) -> Iterator[
     for depth, call in enumerate(each.calls):
         inlined = "inlined into" if depth and each.calls[depth - 1].inlined else "in"
         yield from folded(f"  {inlined} {_call_text(call)}", width, 4)
-    found = each.registers
-    if found is not None:
-        used = [(word, ", ".join(names)) for word, names in (("reads", found.read), ("writes", found.written))]
-        live = (f"{letter} {ranges_text(numbers)} ({len(numbers)})" for letter, numbers in found.live.items())
-        used.append(("live", ", ".join(live)))
-        text = "; ".join(f"{word} {names}" for word, names in used if names)
-        yield from folded(f"  {text}", width, 4)
     for variable in each.variables[:MAX_VARIABLES]:
         yield from folded(f"  {variable.name}: {_place_of(variable)}", width, 4)
     yield from left_out(len(each.variables), MAX_VARIABLES, "variable")
@@ -224,8 +217,5 @@ def annotation_json(annotation: Annotation) -> dict[str, Any]:
 
 
 def _details_json(each: HotInstruction) -> dict[str, Any]:
-    found = each.registers
     variables = [{"name": variable.name, "location": _place_of(variable)} for variable in each.variables]
-    if found is None:
-        return {"variables": variables}
-    return {"variables": variables, "reads": [*found.read], "writes": [*found.written], "live": found.live}
+    return {"variables": variables}

@@ -857,7 +857,7 @@ COMMANDS = (
                  "are better or worse in another build, matched by function, inlined calls, name, type and line. "
                  "-svg draws a picture. With -fail-below the exit status is 1 if less of the chosen scopes has a "
                  "location."),
-    question("maint annotate", "the samples of a profiler with the code: lines, loops, stalls, variables, registers",
+    question("maint annotate", "the samples of a profiler with the code: lines, loops, stalls, variables",
              "sampling.annotate_", group=DEBUG, operands="SAMPLES [CODE...]", completes="path",
              options=(option("-profile-format FORMAT", "write the samples as a profile; -o FILE names its file",
                              choices=tuple(each for each in FORMATS if each != "chrome")),),
@@ -870,10 +870,9 @@ COMMANDS = (
             help="SAMPLES is a file of `rocprofv3` with PC samples: CSV or JSON, of the host trap or the stochastic "
                  "method. CODE is the sampled code; several files are distinguished by their instructions. The "
                  "answer has the source lines with their samples, active lanes and reasons of stalls, the loops, and "
-                 "the instructions with most samples, with inlined calls, visible variables and live registers.\n\n"
+                 "the instructions with most samples, with inlined calls and visible variables.\n\n"
                  "A CSV file has no addresses: the place of a sample is found by the text of its instruction and the "
-                 "line in its comment. Samples of other code are counted. A register is live if a lane may read it "
-                 "before it is written.\n\n"
+                 "line in its comment. Samples of other code are counted.\n\n"
                  "-profile-format writes the samples with their inlined calls for another viewer."),
     question("report", "one HTML page about a file and the waves of a state", "report.report", group=DEBUG,
              operands="[FUNCTION]", gdb="report",

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
-from dwarfgpu.audits.samples.live_registers import LiveRegisters, live_registers
 from dwarfgpu.audits.samples.sample_files import STOCHASTIC, SampleCounts, SampledPlace, SampleFile
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode, machine_of
+from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import StackProfile, WeightedStack, stack_levels, stack_profile
 
@@ -58,11 +57,6 @@ class HotInstruction:
         """The variables that can be seen there and have a value, those of the innermost function first."""
         frames = self.code.program.at(self.address)
         return tuple(each for frame in frames for each in frame.variables() if each.name and each.is_here())
-
-    @property
-    def registers(self) -> LiveRegisters | None:
-        """The registers that are read later, and those that it reads and writes itself; None if it is not decoded."""
-        return self.code.live(self.address)
 
 
 @frozen(eq=False)
@@ -168,7 +162,6 @@ class SampledCode:
         self.program = program
         self._code = ProgramCode(program.state, Disassembler())
         self._functions: dict[tuple[int, int], dict[int, ListedInstruction]] = {}
-        self._live: dict[tuple[int, int], dict[int, LiveRegisters]] = {}
 
     def at(self, address: int) -> ListedInstruction | None:
         """Return the instruction that begins at an address of code."""
@@ -199,17 +192,6 @@ class SampledCode:
         spans = {self._span(symbol.value) for symbol in self.program.file.symbol_image.symbols() if symbol.size}
         for span in sorted(filter(None, spans)):
             yield from self._listed(span).values()
-
-    def live(self, address: int) -> LiveRegisters | None:
-        """Return the registers that are in use at an instruction."""
-        span = self._span(address)
-        if span is None:
-            return None
-        if span not in self._live:
-            machine = machine_of(self.program.file.image, self.program.target)
-            listed = [*self._listed(span).values()] if machine.processor else []
-            self._live[span] = live_registers(listed, machine.processor, machine.wave_size)
-        return self._live[span].get(address)
 
     def loops(self, addresses: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Yield the loops around addresses: the first and the last instruction, and how many loops are around."""

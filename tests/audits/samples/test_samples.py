@@ -6,7 +6,6 @@ import subprocess
 from collections import Counter
 
 import hypothesis
-import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -16,12 +15,10 @@ from dwarfgpu.audits.samples.annotation import (
     OTHER_CODE,
     OTHER_INSTRUCTION,
     OUTSIDE,
-    SampledCode,
     annotate,
 )
 from dwarfgpu.audits.samples.sample_files import BROKEN, UNKNOWN_CODE, read_samples
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.questions.profiles import written
 from dwarfgpu.states.program import open_program
 from tests.builders import protobuf
@@ -182,43 +179,6 @@ def test_the_profile_of_samples_has_their_sums_and_the_calls_of_the_symbolizer(p
         wanted = [(each["FunctionName"], each["Line"], each["Column"]) for each in answer["Symbol"]]
         lines = locations[int(answer["Address"], 16)]
         assert [(linkage, line, column) for _, linkage, _file, line, column in lines] == wanted
-
-
-@for_each(
-    "build", "gfx1030.w32", "gfx1030.w64", "gfx1100.w32", "gfx1100.w64", "gfx1200.w32", "gfx90a.w64", "gfx942.w64"
-)
-@for_each("kernel, args",
-    ("saxpy", {"y": "ones(64)", "x": "arange(64)", "a": 2, "n": 50}),
-    ("divergent", {"out": "zeros(64)", "limit": 40}),
-)  # fmt: skip
-def test_registers_that_are_not_live_hold_nothing_that_matters(build, kernel, args):
-    """Before each instruction every register that is not live is overwritten, and the kernel computes the same."""
-    path = f"{ROOT}/fixtures/amdgpu/cl-kernels.{build}.O2.v5.co"
-    name = "y" if kernel == "saxpy" else "out"
-    whole = launch(machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args)
-    assert whole.machine.run().has_ended
-    code = SampledCode(open_program(path))
-    done = launch(machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args)
-    device, looked = done.machine.device, 0
-
-    def overwrite(batch):
-        nonlocal looked
-        found = code.live(batch.pc - done.plan.load_address)
-        assert found is not None
-        looked += 1
-        live_v, live_s = (set(found.live.get(letter, ())) for letter in "vs")
-        for number in range(len(batch.vector)):
-            if number not in live_v:
-                batch.vector[number] = np.full((batch.count, batch.lanes), 0xDEADBEEF, np.uint32)
-        for number in range(102):
-            if number not in live_s:
-                batch.scalar[number] = 0xDEADBEEF
-        return False
-
-    device.observer = overwrite
-    assert done.machine.run().has_ended
-    assert looked > 10
-    assert np.array_equal(done.buffers[name], whole.buffers[name])
 
 
 PIECES = b"", b"{", b"]", b'"', b"null", b"-1", b"1e999", b"\n", b",,", b'{"record":{}}', b"18446744073709551616"
