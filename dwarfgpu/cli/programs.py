@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.children import PrivateFolder, start_program
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import NO_ANSWER
+from dwarfgpu.render.findings import coverage_text
 from dwarfgpu.render.layout import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.execution.control.check_report import Coverage
     from dwarfgpu.runtimes.connection import HostCall
-    from dwarfgpu.runtimes.device import HostLaunch, Misuse, ProgramDevice
+    from dwarfgpu.runtimes.device import HostLaunch, Misuse
     from dwarfgpu.runtimes.hip.program import HipProgram
 
 MOST_FRAMES = 6
@@ -42,7 +44,7 @@ def execute_program(session: Session, options: Any) -> int:
     if shutil.which(words[0]) is None:
         hint = f"./{words[0]} names a program in this folder" if os.path.isfile(words[0]) else None
         raise UsageError(f"there is no program {words[0]!r}", kind="no_program", hint=hint)
-    report = _Report(session, options)
+    report = _Report(session)
     with PrivateFolder() as folder:
         library = folder.path / "lib"
         library.mkdir()
@@ -86,16 +88,14 @@ def compile_hip(_session: Session, options: Any) -> int:
 class _Report:
     """What goes wrong in a program, written to standard error as it happens."""
 
-    def __init__(self, session: Session, options: Any) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._options = options
         self._known: set[Any] = set()
         self._counts: Counter[str] = Counter()
-        self._devices: dict[int, ProgramDevice] = {}
-        self._kernels: set[str] = set()
+        self._kernels: dict[str, Coverage | None] = {}
+        """The kernels by their names, with what the race check has seen of the launch that executed most."""
         self._launches = 0
         self._leaks = 0
-        self._lacking: dict[str, None] = {}
 
     @property
     def has_errors(self) -> bool:
@@ -121,7 +121,7 @@ class _Report:
     def launch(self, program: HipProgram, launch: HostLaunch) -> None:
         """Report what has become of a launch: a fault, or findings of checks."""
         self._launches += 1
-        self._kernels.add(launch.kernel)
+        self._kernels.setdefault(launch.name, None)
         if launch.error is not None:
             self._counts["error"] += 1
             self._write([f"error: {shown(launch.name)} cannot be launched: {launch.error}"])
@@ -131,12 +131,16 @@ class _Report:
 
     def end(self) -> None:
         """Write the last line: how much was executed, and what was found."""
+        for name, coverage in self._kernels.items():
+            if coverage is not None and coverage.missing:
+                self._write([f"in {shown(name)}, {coverage_text(coverage)}"])
         counts = [counted(self._counts[name], name) for name in ("error", "warning") if self._counts[name]]
         more = [f"{counted(self._leaks, 'buffer')} not freed"] * bool(self._leaks)
         text = f"{counted(self._launches, 'launch', 'launches')}, {counted(len(self._kernels), 'kernel')}"
         self._write([", ".join([text, *(counts or ["no error"]), *more])])
 
     def _found(self, program: HipProgram, launch: HostLaunch) -> Iterator[str]:
+        from dwarfgpu.execution.control.check_report import check_report
         from dwarfgpu.execution.control.report import report
         from dwarfgpu.questions.faults import faults_of_run
         from dwarfgpu.questions.selection import Selection
@@ -148,7 +152,11 @@ class _Report:
         if running is None or halt is None:
             return
         if running.machine.checks is not None:
-            for finding in running.findings:
+            checked = check_report(running)
+            known = self._kernels[launch.name]
+            if checked.coverage is not None and (known is None or checked.coverage.executed > known.executed):
+                self._kernels[launch.name] = checked.coverage
+            for finding in checked.findings:
                 lines = tuple((side.position.file, side.position.line) for side in finding.sides)
                 key = launch.kernel, finding.check, finding.kind, finding.severity, lines
                 if key not in self._known:

@@ -33,7 +33,7 @@ def findings_text(report: CheckReport, most: int) -> Iterator[str]:
         yield f"... and {counted(left, 'more finding')} (--max-findings shows more)"
     yield ""
     if report.coverage is not None:
-        yield from fitted(_covered(report.coverage), 2)
+        yield from fitted(coverage_text(report.coverage), 2)
     counts = Counter(finding.severity for finding in report.findings)
     words = [counted(counts["error"], "error")]
     words += [counted(counts[name], name) for name in ("warning", "note") if counts[name]]
@@ -42,7 +42,7 @@ def findings_text(report: CheckReport, most: int) -> Iterator[str]:
     yield f"error summary: {', '.join(words)} ({', '.join(report.checks)})"
 
 
-def _covered(coverage: Coverage) -> str:
+def coverage_text(coverage: Coverage) -> str:
     """Return what a check has looked at: that it found nothing says nothing of the rest."""
     text = f"race: {coverage.executed} of {counted(coverage.total, 'memory instruction')} were executed"
     places = [

@@ -79,7 +79,6 @@ class HipProgram:
     _handles: int = 0
     _strings: dict[str, int] = field(factory=dict)
     _text_room: tuple[int, int] = (0, 0)
-    base: int = 0
 
     def __attrs_post_init__(self) -> None:
         self.host = HostProgram(self.number, LIBRARY)
