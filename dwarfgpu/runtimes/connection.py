@@ -14,7 +14,7 @@ import selectors
 import socket
 import struct
 import types
-from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -310,8 +310,3 @@ def socket_path(folder: Path) -> Path:
     if len(os.fsencode(path)) > 100:
         raise OSError(f"{folder} is too long for the name of a socket")
     return path
-
-
-def words_of(parts: Iterable[int]) -> bytes:
-    """Return numbers as the program has them in memory."""
-    return array.array("Q", parts).tobytes()

@@ -74,12 +74,9 @@ def peek_error(call: HostCall) -> int:
 # --- Devices ----------------------------------------------------------------------------------------------------------
 
 
-@API("hipError_t hipInit(unsigned flags)", "hipError_t hipSetDeviceFlags(unsigned flags)")
-def nothing(_call: HostCall, *_words: int) -> int:
-    return errors.SUCCESS
-
-
 @API(
+    "hipError_t hipInit(unsigned flags)",
+    "hipError_t hipSetDeviceFlags(unsigned flags)",
     "hipError_t hipDeviceSetLimit(int limit, size_t value)",
     "hipError_t hipDeviceSetCacheConfig(int config)",
     "hipError_t hipDeviceSetSharedMemConfig(int config)",
