@@ -102,7 +102,7 @@ def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) 
     assert "no error" in last
     assert done.returncode == 0
     assert len(covered) == (name == "race")
-    assert all("race: 16 of 19 memory instructions were executed; not covered: wrong.hip:8" in line for line in covered)
+    assert all("memory instructions were executed; not covered: wrong.hip:8" in line for line in covered)
 
 
 def test_a_fault_stays(built: Callable[[str], Path]) -> None:
