@@ -44,3 +44,26 @@ def runnable_host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "fixtures" / "asm" / "host.x86_64", path)
     path.chmod(0o755)
     return path
+
+
+@pytest.fixture(scope="session")
+def writing_gdb(require_tool: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A GDB that can write registers of processes: GDB 13 cannot on processors with AMX, whose state is larger."""
+    folder = tmp_path_factory.mktemp("writing")
+    (folder / "a.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run([require_tool("gcc"), "-g", folder / "a.c", "-o", folder / "a"], check=True)
+    words = [
+        require_tool("gdb"),
+        "-nx",
+        "-batch",
+        "-ex",
+        "break main",
+        "-ex",
+        "run",
+        "-ex",
+        "set var $xmm3.uint128 = 5",
+    ]
+    done = subprocess.run([*words, folder / "a"], capture_output=True, text=True, check=False)
+    if "Couldn't write extended state status" in done.stderr:
+        pytest.skip("this GDB cannot write registers of this processor")
+    return words[0]

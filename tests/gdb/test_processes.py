@@ -167,6 +167,7 @@ say(name=frame.name, right=frame["right"].value())
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("writing_gdb")
 def test_a_write_is_seen_by_gdb_and_the_other_way(built, require_tool, tmp_path):
     (found,) = inside(require_tool, tmp_path, built)("""
 until("pause_here")
