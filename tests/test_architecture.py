@@ -214,7 +214,7 @@ BUDGETS = [
     Budget("fleet", 1.8, 1.88, "a helper with one caller is a part of it"),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 153.21, "all of these")
-TESTS = Budget("../tests", 90, 93.19, "messages are in golden files, rows of tables have properties")
+TESTS = Budget("../tests", 90, 93.22, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.42, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""

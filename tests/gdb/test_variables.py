@@ -199,6 +199,9 @@ def shown(require_tool, program, *commands: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures(
+    "writing_gdb"
+)  # most languages put the text into the memory of the process, which calls malloc
 def test_every_language_of_gdb(require_tool, tmp_path):
     (tmp_path / "a.c").write_text(C)
     subprocess.run([require_tool("gcc"), "-g", "-O0", tmp_path / "a.c", "-o", tmp_path / "a"], check=True)
