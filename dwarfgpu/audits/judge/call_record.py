@@ -107,7 +107,6 @@ class CallRecord:
         """The address behind the instruction that may have made a call."""
         self._is_far = np.zeros(count, bool)
         """Whether it is a branch too far for an offset."""
-        self._alive = np.zeros(count, np.int64)
 
     def decoded(self, pc: int) -> GpuInstruction:
         """Return the instruction at an address, which is not kept."""

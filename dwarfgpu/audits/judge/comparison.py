@@ -622,13 +622,7 @@ class StatementComparison:
                 yield item, key, compared
 
     def _compare_value(
-        self,
-        value: Recorded | None,
-        others: list[KnownValue],
-        *,
-        is_alive: bool,
-        is_certain: bool,
-        is_rounded: bool = False,
+        self, value: Recorded | None, others: list[KnownValue], *, is_alive: bool, is_certain: bool, is_rounded: bool
     ) -> ComparedValue | None:
         """Return what comparing a value gives; None for one that is missing where the source does not need it."""
         if not others:

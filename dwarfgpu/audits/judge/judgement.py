@@ -193,8 +193,6 @@ class Judge:
         self.values = ValueJudge(followed, self.sightings, self.texts, self.functions)
         self.statements = StatementJudge(followed, self.sightings, self.texts, self.values.followed)
         self.recorder = None if against is None else StatementRecorder(followed)
-        self.comparison: StatementComparison | None = None
-        """What compares with the other build, once the kernel has run."""
 
     def _end_call(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         waves = batch.waves[rows]
@@ -322,8 +320,7 @@ class Judge:
         if self.against is None or self.recorder is None:
             return None
         uses = StatementUses(self.texts.text_of)
-        self.comparison = StatementComparison(self.recorder.history, other, self.against.name, uses, sightings)
-        return self.comparison.run()
+        return StatementComparison(self.recorder.history, other, self.against.name, uses, sightings).run()
 
     def _without_undefined(self, compared: BuildJudgement | None, limit: int | None) -> BuildJudgement | None:
         """Doubt what undefined behaviour of the kernel may change."""

@@ -41,6 +41,8 @@ MAX_LEAVES = 64
 MAX_BYTES = 64
 """The bytes of a union that are kept."""
 MAX_NESTING = 12
+MAX_SHOWN = 4
+"""The leaves of a value that messages show, the first ones."""
 NULL, BUFFER, SYMBOL = "null", "buffer", "symbol"
 LOCAL_MEMORY, PRIVATE_MEMORY, ELSEWHERE = "local", "private", "elsewhere"
 NARROW_POINTER = 32
@@ -494,7 +496,7 @@ def recorded_text(value: Recorded | None, names: PointerNames) -> str:
     return value_text(value, names) if isinstance(value, RecordedValue) else ""
 
 
-def value_text(value: RecordedValue, names: PointerNames, *, most: int = 4) -> str:
+def value_text(value: RecordedValue, names: PointerNames) -> str:
     """Return a value as text: a scalar, or its first leaves by their paths."""
     pairs = zip(value.leaves, value.patterns, strict=True)
     parts = [
@@ -503,4 +505,4 @@ def value_text(value: RecordedValue, names: PointerNames, *, most: int = 4) -> s
     ]
     if len(parts) == 1 and not value.leaves[0].path:
         return parts[0]
-    return "{" + ", ".join(parts[:most]) + (", ..." if len(parts) > most else "") + "}"
+    return "{" + ", ".join(parts[:MAX_SHOWN]) + (", ..." if len(parts) > MAX_SHOWN else "") + "}"

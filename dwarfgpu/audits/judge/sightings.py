@@ -300,7 +300,7 @@ class Sightings:
 
     def _location(self, subject: Subject, pc: int) -> FindingLocation | None:
         """Return the location that a finding is about: of the entry at an address, or of one that ends there."""
-        if subject.rule.part not in ("value", "location", "against"):
+        if subject.rule.part not in ("value", "against"):
             return None
         state = self.running.attached.state
         frames = frames_at(state, state.loaded.at(pc), pc)
