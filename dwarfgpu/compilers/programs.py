@@ -30,9 +30,10 @@ def compile_program(words: Sequence[str], install: Callable[[Path], object]) -> 
     if len({*processors}) > 1:
         hint = f"give one {_ARCH}, and compile once for each processor"
         raise UsageError(f"a program is compiled for one processor, not for {len(processors)}", hint=hint)
-    library = Library(clang, resolve((processors or [USUAL_PROCESSOR])[0]), ())
+    processor = processors[0] if processors else USUAL_PROCESSOR
+    library = Library(clang, resolve(processor), ())
     with PrivateFolder() as folder:
-        command = [clang.path, "--driver-mode=g++", f"{_ARCH}{(processors or [USUAL_PROCESSOR])[0]}"]
+        command = [clang.path, "--driver-mode=g++", f"{_ARCH}{processor}"]
         command += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
         command += ["-Wno-unused-command-line-argument", *library.options]
         # behind the folders of the user, which may have a common.h as well

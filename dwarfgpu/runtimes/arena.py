@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
 from bisect import bisect_right
 from typing import Any
 
@@ -35,8 +34,6 @@ class Allocation:
     """The call that allocated it."""
     freed: Any = None
     """The call that freed it; None until then."""
-    has_contents: bool = False
-    """Whether anything was copied into it, or set there, by the host or by the host's calls."""
 
     @property
     def pages(self) -> int:
@@ -49,15 +46,11 @@ class Arena:
 
     def __init__(self) -> None:
         self.base = BASE
-        self.memory = os.memfd_create("dwarfgpu", os.MFD_CLOEXEC) if sys.platform == "linux" else -1
+        self.memory = os.memfd_create("dwarfgpu", os.MFD_CLOEXEC)
         for self.size in SIZES:
             try:
-                if self.memory >= 0:
-                    os.ftruncate(self.memory, self.size)
-                    flags = mmap.MAP_SHARED | _NORESERVE
-                else:
-                    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-                self._mapping = mmap.mmap(self.memory, self.size, flags=flags)
+                os.ftruncate(self.memory, self.size)
+                self._mapping = mmap.mmap(self.memory, self.size, flags=mmap.MAP_SHARED | _NORESERVE)
                 break
             except OSError:
                 continue
@@ -77,6 +70,10 @@ class Arena:
     @property
     def end(self) -> int:
         return self.base + self.size
+
+    def has_code_at(self, address: int) -> bool:
+        """Return whether an address is in the upper half, where code and its variables are."""
+        return self.base + self.size // 2 <= address < self.end
 
     def view(self, address: int, size: int) -> memoryview:
         """Return the memory of some addresses."""
@@ -106,6 +103,4 @@ class Arena:
 
     def discard(self, buffer: Allocation) -> None:
         """Give the pages of a buffer back to the system."""
-        start = buffer.address - self.base
-        if hasattr(self._mapping, "madvise"):
-            self._mapping.madvise(getattr(mmap, "MADV_REMOVE", mmap.MADV_DONTNEED), start, buffer.pages)
+        self._mapping.madvise(mmap.MADV_REMOVE, buffer.address - self.base, buffer.pages)

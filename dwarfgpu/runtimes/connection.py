@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 
 CALL, REPLY, HELLO = 1, 2, 3
 RETURN, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT = range(1, 10)
@@ -132,10 +133,9 @@ class HostCall:
 class HostThread:
     """The connection of one thread of a program."""
 
-    def __init__(self, connected: socket.socket, process: Process, number: int) -> None:
+    def __init__(self, connected: socket.socket, process: Process) -> None:
         self.socket = connected
         self.process = process
-        self.number = number
         self.state: dict[str, Any] = {}
         """What an API keeps for each thread."""
         self._running: list[tuple[HostCall, Coroutine[Any, Any, int | None]]] = []
@@ -233,7 +233,7 @@ class Server:
             if key.data is None:
                 with suppress(OSError, EOFError, struct.error):
                     self._accept()
-            elif not key.data.receive():
+            elif isinstance(key.data, _ProcessEnd) or not key.data.receive():
                 self._forget(key.data)
         return bool(ready)
 
@@ -251,7 +251,7 @@ class Server:
         connected, _ = self._listening.accept()
         connected.settimeout(PATIENCE)
         try:
-            number, thread = _greeting(connected)
+            number = _greeting(connected)
             process = self._processes.get(number) or self._begin(number)
             size, wish, memory = process.hello()
             socket.send_fds(connected, [struct.pack("<QQ", size, wish)], [memory])
@@ -263,12 +263,11 @@ class Server:
             self._processes[number] = process
             with suppress(OSError, AttributeError):  # else it ends with the server
                 self._watch_end(number)
-        self._selector.register(connected, selectors.EVENT_READ, HostThread(connected, process, thread))
+        self._selector.register(connected, selectors.EVENT_READ, HostThread(connected, process))
 
     def _watch_end(self, number: int) -> None:
-        watched = _Watched(os.pidfd_open(number), lambda: False)
-        watched.process = number
-        self._selector.register(watched.descriptor, selectors.EVENT_READ, watched)
+        end = _ProcessEnd(os.pidfd_open(number), number)
+        self._selector.register(end.descriptor, selectors.EVENT_READ, end)
 
     def _end(self, number: int) -> None:
         process = self._processes.pop(number, None)
@@ -276,32 +275,29 @@ class Server:
             process.ended()
 
     def _forget(self, gone: Any) -> None:
-        if isinstance(gone, _Watched):
+        if isinstance(gone, _ProcessEnd):
             self._selector.unregister(gone.descriptor)
-            if gone.process is not None:
-                os.close(gone.descriptor)
-                self._end(gone.process)
+            os.close(gone.descriptor)
+            self._end(gone.number)
             return
         self._selector.unregister(gone.socket)
         gone.close()
 
 
-def _greeting(connected: socket.socket) -> tuple[int, int]:
-    """Return the numbers of the process and of the thread that a program begins with."""
-    kind, process, thread, _ = _HEAD.unpack(connected.recv(_HEAD.size, socket.MSG_WAITALL))
+def _greeting(connected: socket.socket) -> int:
+    """Return the number of the process, with which a program begins."""
+    kind, process, *_ = _HEAD.unpack(connected.recv(_HEAD.size, socket.MSG_WAITALL))
     if kind != HELLO:
         raise EOFError("the program does not begin with a greeting")
-    return process, thread
+    return int(process)
 
 
-class _Watched:
-    """A descriptor beside the sockets of programs."""
+@frozen
+class _ProcessEnd:
+    """A descriptor that can be read once a process has ended."""
 
-    def __init__(self, descriptor: int, called: Callable[[], bool]) -> None:
-        self.descriptor = descriptor
-        self.receive = called
-        self.process: int | None = None
-        """The process that has ended when it can be read."""
+    descriptor: int
+    number: int
 
 
 def socket_path(folder: Path) -> Path:

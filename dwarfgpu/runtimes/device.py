@@ -16,7 +16,7 @@ from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
 from dwarfgpu.execution.launch import launch as launching
 from dwarfgpu.objfile.elf.loading import load, span
-from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
+from dwarfgpu.program.code.code_object import CodeObject, runnable
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
 from dwarfgpu.states.program import Program
@@ -50,15 +50,11 @@ class Misuse:
 class HostLaunch:
     """A launch of a kernel by a program."""
 
-    number: int
     kernel: str
-    grid: tuple[int, ...]
-    work_group: tuple[int, ...]
     origin: Any
     """The call that launched it."""
     running: Running | None = None
     halt: Halt | None = None
-    instructions: int = 0
     error: DwarfGpuError | None = None
     """Why it could not be launched."""
 
@@ -142,7 +138,6 @@ class ProgramDevice:
     """What is checked while kernels run."""
     seed: int | None = None
     permissive: bool = False
-    jit: str = "auto"
     target: str | None = None
     """The processor that code is chosen for; None for that of the first module."""
     report_launch: Callable[[HostLaunch], object] = lambda _launch: None
@@ -154,15 +149,13 @@ class ProgramDevice:
     """Returns how messages name a buffer."""
     arena: Arena = field(factory=Arena)
     machine: Gpu | None = None
-    launches: int = 0
     failed: HostLaunch | None = None
     """The launch after which nothing works any more."""
 
     # --- Code -------------------------------------------------------------------------------------------------------
 
-    def module(self, content: CodeObject | bytes | str) -> LoadedModule:
+    def module(self, file: CodeObject) -> LoadedModule:
         """Return a code object as a module."""
-        file = content if isinstance(content, CodeObject) else opened(content)
         return LoadedModule(self, runnable(file))
 
     def machine_for(self, file: CodeObject) -> Gpu:
@@ -170,7 +163,6 @@ class ProgramDevice:
         if self.machine is None:
             self.machine = launching.machine_for(file, file.kernel_names()[0])
             self.machine.padded_to = self.arena.end  # what a launch needs lies above
-            self.machine.jit = self.jit
             for buffer in self.arena.buffers:
                 self._map(self.machine, buffer)
         return self.machine
@@ -261,8 +253,7 @@ class ProgramDevice:
         origin: Any = None,
     ) -> HostLaunch:
         """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more."""
-        self.launches += 1
-        done = HostLaunch(self.launches, kernel.name, grid, work_group, origin)
+        done = HostLaunch(kernel.name, origin)
         if self.failed is not None:
             return done
         try:
@@ -284,10 +275,8 @@ class ProgramDevice:
             done.error, self.failed = error, done
             self.report_launch(done)
             return done
-        before = machine.device.executed
         done.running = running = Running(launched, program=kernel.module.program)
         done.halt = running.run() if self.check else machine.run()
-        done.instructions = machine.device.executed - before
         for text in running.printed():
             self.print_text(text)
         if not done.has_ended:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 TO_HOST, TO_DEVICE, FROM_DEVICE, IN_DEVICE, BY_ADDRESS = range(5)
 """The directions of a copy; the first is from host to host."""
+_DIRECTIONS = {
+    TO_HOST: ("HostToHost", (False, False)),
+    TO_DEVICE: ("HostToDevice", (True, False)),
+    FROM_DEVICE: ("DeviceToHost", (False, True)),
+    IN_DEVICE: ("DeviceToDevice", (True, True)),
+}
+"""Their names, and whether the destination and the source are memory of the device."""
 TOTAL = 16 << 30
 """The bytes of memory that the device says to have."""
 _ALIGNED = 256
@@ -110,9 +117,6 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
         if inside and not is_reachable(call, address, size, what):
             return Failure(errors.INVALID_VALUE)
     _check_direction(call, is_inside, kind)
-    buffer = arena.holding(to) if is_inside[0] else None
-    if buffer is not None:
-        buffer.has_contents = True
     if all(is_inside):
         program.device.copy(to, source, size)
     else:
@@ -123,23 +127,18 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
 def is_reachable(call: HostCall, address: int, size: int, what: str) -> bool:
     """Return whether bytes of the arena are in a buffer or in code; report it if they are not."""
     device = call.process.device
-    if address >= device.arena.base + device.arena.size // 2:  # variables of modules
-        return True
-    return device.buffer(address, size, what, call) is not None
+    return device.arena.has_code_at(address) or device.buffer(address, size, what, call) is not None
 
 
 def _check_direction(call: HostCall, is_inside: tuple[bool, bool], kind: int) -> None:
     """Report a direction that contradicts the addresses."""
-    said = {TO_DEVICE: (True, False), FROM_DEVICE: (False, True), TO_HOST: (False, False), IN_DEVICE: (True, True)}
-    names = {TO_DEVICE: "HostToDevice", FROM_DEVICE: "DeviceToHost", TO_HOST: "HostToHost", IN_DEVICE: "DeviceToDevice"}
-    wrong = [
-        side
-        for side, inside, asked in zip(("destination", "source"), is_inside, said.get(kind, is_inside), strict=True)
-        if asked and not inside
-    ]
-    for side in wrong:
-        message = f"a copy of kind hipMemcpy{names[kind]} has a {side} that is memory of the host"
-        call.process.problem("direction", message, call)
+    if kind == BY_ADDRESS:
+        return
+    name, asked = _DIRECTIONS[kind]
+    for side, of_device, inside in zip(("destination", "source"), asked, is_inside, strict=True):
+        if of_device and not inside:
+            message = f"a copy of kind hipMemcpy{name} has a {side} that is memory of the host"
+            call.process.problem("direction", message, call)
 
 
 @API(
@@ -268,9 +267,6 @@ def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> i
         return errors.SUCCESS
     if address not in program.device.arena or not is_reachable(call, address, count * width, "what is set"):
         return Failure(errors.INVALID_VALUE)
-    buffer = program.device.arena.holding(address)
-    if buffer is not None:
-        buffer.has_contents = True
     pattern = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
     program.device.fill(address, pattern, count)
     return errors.SUCCESS
