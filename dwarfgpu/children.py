@@ -183,7 +183,7 @@ def run_shell(line: str, text: bytes | None, *, has_terminal: bool) -> Completed
 
 
 def start_program(words: Sequence[str], variables: Mapping[str, str]) -> Popen[bytes]:
-    """Start a program of the user with the terminal and the standard streams of this process; it ends with this one."""
+    """Start a program with the terminal and the standard streams of this process. It ends when this process does."""
     import subprocess
 
     ends = partial(end_with, os.getpid()) if sys.platform == "linux" else None

@@ -258,7 +258,7 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
         (
             operand("PROGRAM", "the program, and behind it its arguments"),
             operand("[ARG...]", "the arguments of the program"),
-            option("-target NAME", "the processor: gfx90a, gfx1100 (the newest one that the program has code for)"),
+            option("-target NAME", "the processor: gfx90a, gfx1100 (the newest processor of the code in the program)"),
             CHECK,
             SEED,
             PERMISSIVE,
