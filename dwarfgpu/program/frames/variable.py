@@ -65,11 +65,6 @@ _FIXED = frozenset(
      "DW_OP_addr", "DW_OP_addrx", "DW_OP_LLVM_undefined", "(end)")
 )  # fmt: skip
 """Operations that read neither memory nor what registers hold."""
-_PLACELESS = _FIXED | {
-    "DW_OP_fbreg", "DW_OP_bregx", "DW_OP_LLVM_aspace_bregx", "DW_OP_deref", "DW_OP_deref_size", "DW_OP_stack_value",
-    "DW_OP_and", "DW_OP_minus", "DW_OP_shr", "DW_OP_swap",
-}  # fmt: skip
-"""Operations that mean the same at every place in the code, if what they read is the same."""
 
 
 @frozen
@@ -498,20 +493,6 @@ class Variable(Quantity):
         """Return whether the file gives it a location or a constant value at the place of the frame."""
         return isinstance(self._plan_here(), _Plan)
 
-    @property
-    def is_placeless(self) -> bool:
-        """Whether registers and memory alone decide what its location here means, wherever else it is valid."""
-        plan = self._plan_here()
-        if isinstance(plan, Unavailable) or plan.constant is not None or plan.after_call is not None:
-            return False
-        try:
-            expressions = plan.expressions
-            if any(map(uses_frame_base, expressions)):
-                expressions += self.frame.outer.bases()[1]
-        except DwarfGpuError:
-            return False
-        return all(_has_only(_PLACELESS, expression) for expression in expressions)
-
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why nothing of it is there, as its expressions and the inner frames tell."""
         plan = self._plan
@@ -544,12 +525,8 @@ def kind_of(die: Die) -> str:
 
 def _is_fixed(expression: Expression) -> bool:
     """Return whether an expression names registers, lanes and constants alone."""
-    return _has_only(_FIXED, expression)
-
-
-def _has_only(operations: frozenset[str], expression: Expression) -> bool:
     names = (step.operation.name for step in expression.code)
-    return all(name in operations or name.startswith(_FIXED_NUMBERS) for name in names)
+    return all(name in _FIXED or name.startswith(_FIXED_NUMBERS) for name in names)
 
 
 def _is_of_lane(memory: Memory) -> bool:
