@@ -207,13 +207,13 @@ BUDGETS = [
     Budget("program", 20.6, 21.85, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.62, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.48, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 3.0, 2.53),
+    Budget("runtimes", 4.9, 4.9),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 9.86, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.88, "a helper with one caller is a part of it"),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 153.16, "all of these")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 155.53, "all of these")
 TESTS = Budget("../tests", 90, 93.22, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.41, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
