@@ -88,7 +88,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # one question about many inputs, over Dask
     "fleet": GROUND | {"program", "states", "render", "questions"},
     # what stands in the place of a driver, for whole programs
-    "runtimes": LIBRARY | PROGRAMS,
+    "runtimes": LIBRARY | PROGRAMS | {"audits", "render", "questions"},
     # the faces
     "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "dap", "fleet", "runtimes"},
     "dap": PROGRAMS | {"machines.protocol", "render", "questions"},
@@ -214,7 +214,7 @@ BUDGETS = [
     Budget("fleet", 1.8, 1.88, "a helper with one caller is a part of it"),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 155.53, "all of these")
-TESTS = Budget("../tests", 90, 93.22, "messages are in golden files, rows of tables have properties")
+TESTS = Budget("../tests", 90, 93.29, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.41, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""

@@ -38,22 +38,25 @@ class Misuse:
     """Something that a program does wrong."""
 
     rule: str
+    """Its name: one of ``runtimes.rules``."""
     message: str
     origin: Any = None
     """The call that did it."""
     more: tuple[tuple[str, Any], ...] = ()
     """Other calls that belong to it, with what they are: ``("allocated", call)``."""
-    severity: str = "error"
 
 
 @define(eq=False)
 class HostLaunch:
     """A launch of a kernel by a program."""
 
+    number: int
+    """From 1 on, in the order of the calls."""
     kernel: str
     origin: Any
     """The call that launched it."""
     running: Running | None = None
+    """The kernel on the machine, until the launch has ended."""
     halt: Halt | None = None
     error: DwarfGpuError | None = None
     """Why it could not be launched."""
@@ -62,6 +65,11 @@ class HostLaunch:
     def name(self) -> str:
         """The kernel as the source calls it."""
         return demangled(self.kernel)
+
+    @property
+    def short_name(self) -> str:
+        """Its name without the types of its parameters."""
+        return self.name.partition("(")[0].rpartition(" ")[2]
 
     @property
     def has_ended(self) -> bool:
@@ -140,6 +148,10 @@ class ProgramDevice:
     permissive: bool = False
     target: str | None = None
     """The processor that code is chosen for; None for that of the first module."""
+    is_checked: Callable[[HostLaunch], bool] = lambda _launch: True
+    """Returns whether a launch is checked, if any is."""
+    begin_launch: Callable[[HostLaunch], object] = lambda _launch: None
+    """Called before each launch, with its waves at the first instruction."""
     report_launch: Callable[[HostLaunch], object] = lambda _launch: None
     """Called after each launch, while the machine is as it left it."""
     report_problem: Callable[[Misuse], object] = lambda _problem: None
@@ -151,6 +163,9 @@ class ProgramDevice:
     machine: Gpu | None = None
     failed: HostLaunch | None = None
     """The launch after which nothing works any more."""
+    _launches: int = 0
+    _places: dict[int, int] = field(factory=dict)
+    """Where the buffers are among those that the machine names, by their addresses."""
 
     # --- Code -------------------------------------------------------------------------------------------------------
 
@@ -192,7 +207,7 @@ class ProgramDevice:
         if self.machine is not None:
             self.machine.memory.unmap(self.machine.target.default_space, address)
             named = self.machine.buffers
-            number = next(number for number, each in enumerate(named) if each.address == address)
+            number = self._places[address]
             named[number] = evolve(named[number], access=FREED)
         self.arena.discard(buffer)
         return buffer
@@ -235,6 +250,7 @@ class ProgramDevice:
     def _map(self, machine: Gpu, buffer: Allocation) -> None:
         access = "" if buffer.freed is None else FREED
         name: Any = _Name(self, buffer)
+        self._places[buffer.address] = len(machine.buffers)
         machine.buffers.append(NamedBuffer(name, buffer.address, buffer.size, GUARD, access))
         if buffer.freed is None:
             view = self.arena.view(buffer.address, buffer.size)
@@ -253,9 +269,27 @@ class ProgramDevice:
         origin: Any = None,
     ) -> HostLaunch:
         """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more."""
-        done = HostLaunch(kernel.name, origin)
+        launch = self.prepare(kernel, grid, work_group, segment, shared=shared, origin=origin)
+        if launch.running is not None:
+            launch.halt = launch.running.run() if self.check else launch.running.machine.run()
+            self.finish(launch)
+        return launch
+
+    def prepare(
+        self,
+        kernel: ModuleKernel,
+        grid: tuple[int, ...],
+        work_group: tuple[int, ...],
+        segment: bytes,
+        *,
+        shared: int = 0,
+        origin: Any = None,
+    ) -> HostLaunch:
+        """Put the waves of a kernel at its first instruction; `finish` ends a launch that runs."""
+        self._launches += 1
+        launch = HostLaunch(self._launches, kernel.name, origin)
         if self.failed is not None:
-            return done
+            return launch
         try:
             kernel.module.load()
             machine = self.machine_for(kernel.module.file)
@@ -267,25 +301,30 @@ class ProgramDevice:
                 grid=grid,
                 work_group=work_group,
                 dynamic_local=shared or None,
-                check=self.check,
+                check=self.check if self.check and self.is_checked(launch) else None,
                 seed=self.seed,
                 permissive=self.permissive,
             )
         except DwarfGpuError as error:
-            done.error, self.failed = error, done
-            self.report_launch(done)
-            return done
-        done.running = running = Running(launched, program=kernel.module.program)
-        done.halt = running.run() if self.check else machine.run()
+            launch.error, self.failed = error, launch
+            self.report_launch(launch)
+            return launch
+        launch.running = Running(launched, program=kernel.module.program)
+        self.begin_launch(launch)
+        return launch
+
+    def finish(self, launch: HostLaunch) -> None:
+        """Report what a launch has come to, and make room for the next one."""
+        running = launch.running
+        assert running is not None  # noqa: S101 (it was prepared)
         for text in running.printed():
             self.print_text(text)
-        if not done.has_ended:
-            self.failed = done
-        self.report_launch(done)
-        if done.has_ended:
-            self._forget(machine, launched)
-        done.running = None
-        return done
+        if not launch.has_ended:
+            self.failed = launch
+        self.report_launch(launch)
+        if launch.has_ended:
+            self._forget(running.machine, running.launched)
+            launch.running = None
 
     def _forget(self, machine: Gpu, launched: Launched) -> None:
         """Give back what only this launch needed, so that a program may launch as often as it likes."""

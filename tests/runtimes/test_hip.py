@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -103,6 +105,63 @@ def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) 
     assert done.returncode == 0
     assert len(covered) == (name == "race")
     assert all("memory instructions were executed; not covered: wrong.hip:8" in line for line in covered)
+
+
+def test_what_a_user_keeps(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """Reports in each form, a profile, and a core file that other commands read."""
+    files = [tmp_path / name for name in ("found.json", "found.sarif", "found.html")]
+    words = [word for path in files for word in ("--report", path)]
+    done = dwarfgpu("exec", *words, "--core", tmp_path, "--profile", built("wrong"), "beyond")
+    found = json.loads(files[0].read_text())
+    assert (found["launches"], found["errors"], found["warnings"]) == (1, 1, 0)
+    (fault,) = found["findings"]
+    assert fault["source"]["line"] == 6
+    assert [(each["what"], each["frames"][0]["line"]) for each in fault["calls"]] == [
+        ("launched", 19),
+        ("allocated", 16),
+    ]
+    (result,) = json.loads(files[1].read_text())["runs"][0]["results"]
+    assert result["ruleId"] == "kernel-fault"
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 6
+    assert "just past the end of `cells` from wrong.hip:16" in files[2].read_text()
+    assert "wrong.hip:6" in done.stderr.partition("instructions   share")[2]
+    core = tmp_path / "written-1.core"
+    assert f"core file: {core}" in done.stderr
+    assert "MEMORY_VIOLATION" in dwarfgpu("fault", "--state", core).stdout
+    again = dwarfgpu("exec", "--core", tmp_path, built("wrong"), "beyond")
+    assert "no core file" in again.stderr
+    assert again.returncode == 1
+
+
+def test_which_launches_are_checked(built: Callable[[str], Path]) -> None:
+    for words, is_found in (
+        (("--kernel", "raced"), True), (("--kernel", "written"), False),
+        (("--launch", 1), True), (("--launch", 2, "--launch", 3), False),
+    ):  # fmt: skip
+        said = dwarfgpu("exec", "--check=race", *words, built("wrong"), "race").stderr
+        assert ("read-write race" in said) == is_found
+
+
+def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
+    for words, text in (
+        (("--report", "x.txt"), "ends in none of"),
+        (("--report", tmp_path / "none" / "x.json"), "none"),
+        (("--core", tmp_path / "none"), "is no folder"),
+    ):
+        done = dwarfgpu("exec", *words, "true")
+        assert done.returncode == 2
+        assert text in done.stderr
+
+
+def test_each_rule_of_programs_is_used() -> None:
+    """The table has each rule that the source names, and no other."""
+    from dwarfgpu import runtimes
+    from dwarfgpu.runtimes.rules import RULES
+
+    assert runtimes.__file__ is not None
+    sources = [*Path(runtimes.__file__).parent.rglob("*.py")]
+    used = {name for path in sources for name in re.findall(r'(?:problem|Misuse)\(\s*"([a-z-]+)"', path.read_text())}
+    assert used | {"kernel-fault", "kernel-refused"} == {*RULES}
 
 
 def test_a_fault_stays(built: Callable[[str], Path]) -> None:

@@ -47,7 +47,7 @@ def _lacking(call: HostCall, *, name: str) -> int:
     program: HipProgram = call.process
     if name not in program.lacking:
         program.lacking[name] = None
-        program.problem("not-supported", f"{name} is not supported", call, severity="warning")
+        program.problem("not-supported", f"{name} is not supported", call)
     return Failure(errors.NOT_SUPPORTED)
 
 

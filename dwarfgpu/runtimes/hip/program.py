@@ -120,7 +120,7 @@ class HipProgram:
         for buffer in self.device.leaks():
             if buffer.origin is not None and self.device.failed is None:
                 message = f"{self.name_of(buffer)} was not freed: {buffer.size} bytes"
-                self.problem("leak", message, None, ("allocated", buffer.origin), severity="note")
+                self.problem("leak", message, None, ("allocated", buffer.origin))
 
     def _end(self, call: HostCall, result: Any) -> int:
         """Keep the error of a call, and write what kernels have printed."""
@@ -148,11 +148,9 @@ class HipProgram:
 
     # --- Problems -----------------------------------------------------------------------------------------------------
 
-    def problem(
-        self, rule: str, message: str, origin: HostCall | None, *more: tuple[str, Any], severity: str = "error"
-    ) -> None:
+    def problem(self, rule: str, message: str, origin: HostCall | None, *more: tuple[str, Any]) -> None:
         """Report something that the program does wrong."""
-        self.report_problem(self, Misuse(rule, message, origin, more, severity))
+        self.report_problem(self, Misuse(rule, message, origin, more))
 
     def name_of(self, buffer: Allocation) -> str:
         """Return how messages name a buffer: by the variable that its allocation sets, and the line."""
@@ -241,12 +239,7 @@ class HipProgram:
         """Launch a kernel once the program has its answer; errors of the kernel come later, as with hardware."""
         if not all((*blocks, *threads)):
             text = "x".join(map(str, (*blocks, *threads)))
-            self.problem(
-                "empty-launch",
-                f"{demangled(kernel.name)} is launched without threads: {text}",
-                call,
-                severity="warning",
-            )
+            self.problem("empty-launch", f"{demangled(kernel.name)} is launched without threads: {text}", call)
             return Failure(errors.INVALID_CONFIGURATION)
         count = threads[0] * threads[1] * threads[2]
         if count > 1024:

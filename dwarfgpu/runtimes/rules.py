@@ -1,0 +1,48 @@
+"""The rules that calls and launches of a program follow; kernels have those of the checks of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, FileFinding
+
+if TYPE_CHECKING:
+    from dwarfgpu.audits.verify.findings import Severity
+
+_MEMORY, _ERRORS = "HIP Runtime API Reference, Memory Management", "HIP Runtime API Reference, Error Handling"
+_MODULES = "HIP Runtime API Reference, Module Management"
+_LAUNCHES, _MODEL = (
+    "HIP Runtime API Reference, Execution Control",
+    "HIP Programming Guide, Memory Allocation and Access",
+)
+_ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
+    ("kernel-fault", ERROR, _LAUNCHES, "Kernels run to their end, and access only memory that is theirs.",
+     "correct the access at the line of the kernel"),
+    ("kernel-refused", ERROR, _LAUNCHES, "Each kernel that is launched can be executed.", "do what the message says"),
+    ("bounds-host", ERROR, _MEMORY, "Copies and fills stay inside of one buffer.", "correct the size, or the address"),
+    ("use-after-free", ERROR, _MEMORY, "Nothing uses a buffer that was freed.", "free it behind its last use"),
+    ("free-twice", ERROR, _MEMORY, "Each buffer is freed once.", "remove one of the two calls"),
+    ("free-unknown", ERROR, _MEMORY, "Only the start of a buffer is freed.", "free what the allocation has returned"),
+    ("leak", NOTE, _MEMORY, "Each buffer is freed before the program ends.", "free it"),
+    ("null-copy", ERROR, _MEMORY, "No copy has a null pointer.", "allocate both sides before the copy"),
+    ("direction", ERROR, _MEMORY, "The direction of a copy is that of its addresses.",
+     "give the other direction, or hipMemcpyDefault"),
+    ("host-access", ERROR, _MODEL, "The host accesses memory of the device only through copies.",
+     "copy it, or allocate it with hipMallocManaged"),
+    ("invalid-launch", ERROR, _LAUNCHES, "A launch names a kernel, and sizes that the device has.",
+     "change the sizes of the launch"),
+    ("empty-launch", WARNING, _LAUNCHES, "A launch has threads.", "leave out launches without work"),
+    ("code", ERROR, _MODULES, "Code is for the processor of the device.", "compile it for that processor"),
+    ("not-supported", WARNING, "docs/programs.md, Limits", "The program calls only functions that are here.",
+     "let the program do without it"),
+)  # fmt: skip
+RULES = {row[0]: CheckRule(*row) for row in _ROWS}
+"""The rules by their names."""
+
+
+def program_finding(
+    rule: str, message: str, file: str, calls: tuple[str, ...], source: tuple[str, int] | None
+) -> FileFinding:
+    """Return a finding about a call of a program, with the functions that it is in, outermost first."""
+    found = RULES[rule]
+    return FileFinding(found, found.severity, message, found.clause, file, None, None, calls, source, None)
