@@ -202,7 +202,7 @@ BUDGETS = [
     Budget("expr dialects cfi", 8.6, 8.91, "expressions are checked by running the rows of the table"),
     Budget("objfile", 11.7, 11.71, "an answer is remembered by one decorator"),
     Budget("isa", 7.8, 6.71),
-    Budget("machines states", 10.6, 11.06, "one table of records reads and writes every snapshot"),
+    Budget("machines states", 10.6, 11.01, "one table of records reads and writes every snapshot"),
     Budget("execution", 22.5, 26.85, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.85, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.62, "the checks read what an instruction does from one table"),

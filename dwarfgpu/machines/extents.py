@@ -2,8 +2,8 @@
 
 A key is an address, or, for memory of which there are several instances, the number of the instance above a 32-bit
 address. One structure then holds the memory of ten thousand waves, and finding the bytes of six hundred thousand slots
-is a few array operations: either a search among the extents, or, where all extents are alike, arithmetic. One access
-is a binary search, and needs no numpy.
+is a few array operations: a search among the extents, or, where each instance has one, arithmetic. One access is
+a binary search, and needs no numpy.
 """
 
 from __future__ import annotations
@@ -37,20 +37,6 @@ class Overlap(Exception):
 
 
 @frozen
-class Even:
-    """Extents of equal size: one for each instance from the first on, all in one array of bytes."""
-
-    first: int
-    """The key of the first byte."""
-    count: int
-    length: int
-    block: int
-    offset: int
-    stride: int
-    """The distance of the extents in the array."""
-
-
-@frozen
 class _Columns:
     """The extents as arrays."""
 
@@ -58,7 +44,6 @@ class _Columns:
     lasts: Array = field(eq=comparable)
     owners: Array = field(eq=comparable)
     offsets: Array = field(eq=comparable)
-    even: Even | None
     is_dense: bool
     """Whether there is one extent for each instance, from the first on, which begins at its first address."""
 
@@ -186,19 +171,15 @@ class Extents:
 
             starts, lasts = np.array(self.starts), np.array(self.lasts)
             owners, offsets = np.array(self.owners), np.array(self.offsets)
-            even = _find_even(starts, lasts, owners, offsets)
             instances = np.arange(len(starts), dtype=np.uint64) << np.uint64(INSTANCE_SHIFT)
             is_dense = len(starts) > 1 and bool((starts == instances).all())
-            columns = self._columns = _Columns(starts, lasts, owners, offsets, even, is_dense)
+            columns = self._columns = _Columns(starts, lasts, owners, offsets, is_dense)
         return columns
 
     def joined(self) -> Array:
         """Return all bytes, in the order of their keys."""
         import numpy as np
 
-        even = self.columns.even
-        if even is not None and even.stride in (0, even.length):
-            return self.blocks[even.block].array[even.offset : even.offset + even.count * even.length]
         parts = [
             self.blocks[owner].array[start : start + last - first + 1]
             for owner, start, first, last in zip(self.owners, self.offsets, self.starts, self.lasts, strict=True)
@@ -274,21 +255,11 @@ class Extents:
         import numpy as np
 
         columns = self.columns
-        even = columns.even
-        if even is not None and size <= even.length:
-            delta = keys - even.first
-            room = even.length - size
-            if even.count == 1:
-                is_whole = delta <= room  # before the distance is made an offset, in place
-                return even.block, _moved(delta, even.offset), is_whole
-            inner = delta & np.uint64((1 << INSTANCE_SHIFT) - 1)
-            delta >>= np.uint64(INSTANCE_SHIFT)
-            is_whole = inner <= room
-            if int(delta.max(initial=0)) >= even.count:
-                is_whole &= delta < np.uint64(even.count)
-            delta *= np.uint64(even.stride & LAST_KEY)  # which wraps where the extents descend
-            delta += inner
-            return even.block, _moved(delta, even.offset), is_whole
+        if len(self.starts) == 1 and size <= self.lasts[0] - self.starts[0] + 1:
+            delta = keys - self.starts[0]
+            is_whole = delta <= self.lasts[0] - self.starts[0] + 1 - size
+            delta += np.uint64(self.offsets[0])
+            return self.owners[0], delta.view(np.int64), is_whole
         if not len(self.starts):
             return None, np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
         if columns.is_dense:
@@ -336,33 +307,6 @@ class Extents:
 def numbers(given: Any) -> list[int]:
     """Return numbers, or an array of them, as a list."""
     return given.tolist() if hasattr(given, "tolist") else list(given)
-
-
-def _find_even(starts: Array, lasts: Array, owners: Array, offsets: Array) -> Even | None:
-    """Return extents as `Even` if they are of equal size and at equal distances, else None."""
-    count = len(starts)
-    if count == 0 or (owners != owners[0]).any():
-        return None
-    first, length = int(starts[0]), int(lasts[0] - starts[0]) + 1
-    block, offset, stride = int(owners[0]), int(offsets[0]), 0
-    if count > 1:
-        stride = int(offsets[1] - offsets[0])
-        even = (
-            (starts[1:] - starts[:-1] == 1 << INSTANCE_SHIFT).all()
-            and (lasts - starts == length - 1).all()
-            and (offsets[1:] - offsets[:-1] == stride).all()
-        )
-        if not even:
-            return None
-    return Even(first, count, length, block, offset, stride)
-
-
-def _moved(offsets: Array, by: int) -> Array:
-    import numpy as np
-
-    if by:
-        offsets += np.uint64(by)
-    return offsets.view(np.int64)
 
 
 _WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
