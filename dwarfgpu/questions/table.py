@@ -939,8 +939,7 @@ COMMANDS = (
                  "-name, -tag, -die and -pc select entries with everything below them; together they narrow the "
                  "selection.\n\n"
                  "-section shows another section: line, loc, loclists, ranges, rnglists, frame, eh_frame, "
-                 "eh_frame_hdr, names or aranges; -section all shows the entries and all of these. symtab, dynsym, "
-                 "note and rela (or .rela.dyn) work too."),
+                 "eh_frame_hdr, names or aranges; -section all shows the entries and all of these."),
     question("maint print dwarf-expr", "the location of a variable as operations", "explaining.print_expression",
             group=DEBUG, operands="NAME", completes="expression",
             help="Every location in the file, operation by operation: offset, bytes, operation, names of registers. "

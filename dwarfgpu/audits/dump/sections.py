@@ -12,17 +12,13 @@ from dwarfgpu.audits.dump.lists import ListSection
 from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
 from dwarfgpu.encoding.operands import dwarf_format
-from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported, UsageError
-from dwarfgpu.objfile.elf.header import SHT_CREL, SHT_DYNSYM, SHT_NOTE, SHT_REL, SHT_RELA, SHT_SYMTAB
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.line_table import LineRow, LineTable, line_tables
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.sections import Section
-    from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.indexes.debug_names import NameTable
     from dwarfgpu.objfile.indexes.lookup import Dwarf
     from dwarfgpu.objfile.info.unit import Unit
@@ -202,85 +198,6 @@ def _flag_names(flags: tuple[bool, ...]) -> str:
     return " ".join(compress(_FLAGS, flags))
 
 
-# --- Symbols, relocations and notes -----------------------------------------------------------------------------------
-
-_SYMBOL_COLUMNS = "index:number value:address size:number type:text bind:text visibility:text section:text name:text"
-_NOTE_COLUMNS = "offset:address owner:text type:text size:number content:text"
-_RELOCATION_COLUMNS = "offset:address type:text addend:address symbol:text"
-_SPECIAL = {0: "undefined", 0xFFF1: "absolute", 0xFFF2: "common", 0xFF00: "local memory"}
-"""What section numbers of symbols that are in no section mean."""
-_LONGEST_CONTENT = 32
-"""The bytes of a note that are shown; what longer ones hold is metadata, which other commands show."""
-
-
-def _symbols(image: Image, section: Section) -> SectionPart:
-    table = image.symbol_table(section)
-
-    def row(symbol: Symbol) -> tuple[Any, ...]:
-        number = symbol.section_index
-        place = symbol.section.name if symbol.section is not None else _SPECIAL.get(number, f"{number:#x}")
-        head = symbol.index, symbol.value, symbol.size, symbol.type, symbol.bind, symbol.visibility
-        return (*head, place, symbol.demangled)
-
-    return SectionPart(section.name, 0, "symbol table", {}, (Table("symbols", _SYMBOL_COLUMNS, map(row, table)),))
-
-
-def _notes(image: Image, section: Section) -> SectionPart:
-    rows = [
-        (note.offset, note.owner, note.type_name, len(note.data), _content(note.data))
-        for note in image.notes()
-        if note.place == section.name
-    ]
-    return SectionPart(section.name, 0, "note section", {}, (Table("notes", _NOTE_COLUMNS, rows),))
-
-
-def _content(data: bytes) -> str | None:
-    """Return a short note as text if all of it is, else in hexadecimal; nothing for a long one."""
-    text = data.rstrip(b"\0")
-    if text and all(32 <= byte < 127 for byte in text) and len(text) <= 2 * _LONGEST_CONTENT:
-        return text.decode("ascii")
-    return data.hex() if len(data) <= _LONGEST_CONTENT else None
-
-
-def _relocations(image: Image, section: Section) -> SectionPart:
-    from dwarfgpu.objfile.elf.relocation import RULES
-
-    if section.type == SHT_CREL:
-        raise Unsupported("relocation", f"{image.name}: compact relocations ({section.name}) are not supported")
-    header, data = section.header, section.decompressed()
-    has_symbols = 0 < header.link < len(image.sections)
-    table = image.symbol_table(image.sections[header.link]) if has_symbols else None
-    rules = RULES.get(image.machine, {})
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for offset, index, number, addend in image.layout.relocations(data, have_addends=section.type == SHT_RELA):
-            name = None
-            if index:
-                is_known = table is not None and index < table.count
-                name = table.symbol(index).demangled if is_known and table is not None else f"symbol {index}"
-            kind = rules[number].name if number in rules else str(number)
-            yield offset, kind, addend, name
-
-    target = image.sections[header.info].name if 0 < header.info < len(image.sections) else None
-    tables = (Table("relocations", _RELOCATION_COLUMNS, rows()),)
-    return SectionPart(section.name, 0, "relocation section", {"relocates": target}, tables)
-
-
-WORDS = {"symtab": (SHT_SYMTAB,), "dynsym": (SHT_DYNSYM,), "note": (SHT_NOTE,), "rela": (SHT_RELA, SHT_REL, SHT_CREL)}
-"""Words that mean all sections of some types."""
-_READERS = {
-    **dict.fromkeys((SHT_SYMTAB, SHT_DYNSYM), _symbols),
-    SHT_NOTE: _notes,
-    **dict.fromkeys(WORDS["rela"], _relocations),
-}
-
-
-def _elf_sections(file: CodeObject) -> Iterator[tuple[Image, Section]]:
-    """Yield the sections with tables of ELF, and the image of each: of the file, and of its debug file."""
-    for image in dict.fromkeys((file.image, file.debug.image)):
-        yield from ((image, section) for section in image.sections if section.type in _READERS)
-
-
 # --- Sections -----------------------------------------------------------------------------------------------------
 
 ALL = "all"
@@ -294,7 +211,7 @@ _TABLES = {".debug_names": names, ".eh_frame_hdr": frame_header}
 _BY_ADDRESS = {".debug_aranges": address_ranges, ".debug_line": line_parts}
 """The sections that can be searched for an address."""
 _SHOWN = ENTRIES | FRAMES | _LISTS.keys() | _TABLES.keys() | _BY_ADDRESS.keys()
-_REST = "llvm-dwarfdump prints the other sections"
+_REST = "llvm-readelf and llvm-dwarfdump print the other sections"
 
 
 def base_name(section: str) -> str:
@@ -314,12 +231,8 @@ def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
             continue
         meant = [name, f".{name}", f".debug_{name}"]
         matches = [section for section in shown if section in meant or base_name(section) in meant]
-        types = WORDS.get(name.removeprefix("."), ())
-        matches += [each.name for _, each in _elf_sections(file) if each.type in types or each.name in meant]
         if not matches:
-            tables = [section.name for _, section in _elf_sections(file)]
-            there = ", ".join(dict.fromkeys(shown + tables))
-            hint = f"{f'there are {there}' if there else 'it has no sections'}; {_REST}"
+            hint = f"there are {', '.join(shown)}; {_REST}" if shown else _REST
             raise NotFound("no_section", f"{file.name} has no section {name!r} that can be shown", hint=hint)
         chosen.update(dict.fromkeys(matches))
     return list(chosen)
@@ -381,6 +294,4 @@ class SectionDump:
             raise UsageError(f"{section} cannot be searched for an address", hint=hint)
         if name in _LISTS:
             return ListSection(self.file, section, _LISTS[name], self.code).parts()
-        if name in _TABLES:
-            return _TABLES[name](self.file, section)
-        return (_READERS[each.type](image, each) for image, each in _elf_sections(self.file) if each.name == section)
+        return _TABLES[name](self.file, section)

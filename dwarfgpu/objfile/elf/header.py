@@ -106,11 +106,11 @@ class ElfLayout:
         name, value, size, info, other, place = row
         return name, info, other, place, value, size
 
-    def relocations(self, data: bytes, *, have_addends: bool) -> Iterator[tuple[int, int, int, int | None]]:
+    def relocations(self, data: bytes) -> Iterator[tuple[int, int, int, int]]:
         """Yield the rows of a table of relocations that are whole: offset, number of the symbol, type and addend."""
-        row, types = (self.rela if have_addends else self.rel), 1 << 32 if self.address_size == 8 else 1 << 8
-        for offset, info, *addend in row.iter_unpack(data[: len(data) // row.size * row.size]):
-            yield offset, *divmod(info, types), addend[0] if addend else None
+        row, types = self.rela, 1 << 32 if self.address_size == 8 else 1 << 8
+        for offset, info, addend in row.iter_unpack(data[: len(data) // row.size * row.size]):
+            yield offset, *divmod(info, types), addend
 
 
 @frozen

@@ -57,12 +57,12 @@ def words_of_loader(image: Image, bias: int) -> dict[int, tuple[bytes, str]]:
             continue
         table = image.symbol_table(image.sections[section.header.link]) if section.header.link else None
         values = table.values() if table is not None else []
-        for offset, number, kind, addend in image.layout.relocations(bytes(section.data), have_addends=True):
+        for offset, number, kind, addend in image.layout.relocations(bytes(section.data)):
             rule = rules.get(kind)
             if rule is None or rule.formula not in (BASE, ABSOLUTE, NEEDS_LOAD):
                 continue
             symbol = table.symbol(number) if table is not None and 0 < number < table.count else None
-            value, why = bias + (addend or 0), ""
+            value, why = bias + addend, ""
             if rule.formula != BASE and symbol is not None:
                 value += values[number]
                 if not rule.width or not (symbol.is_defined or values[number]):
@@ -131,8 +131,8 @@ class _Loader:
             if count > MAX_RELOCATIONS:
                 raise self._malformed("too_large", f"more than {MAX_RELOCATIONS} relocations are not applied", 0)
             table = self._bytes(dynamic[start], count * row.size, "the relocation table")
-            for offset, symbol, number, addend in self._image.layout.relocations(bytes(table), have_addends=True):
-                self._apply(offset, number, symbol, addend or 0, dynamic.get(DT_SYMTAB, 0))
+            for offset, symbol, number, addend in self._image.layout.relocations(bytes(table)):
+                self._apply(offset, number, symbol, addend, dynamic.get(DT_SYMTAB, 0))
 
     def _apply(self, offset: int, number: int, symbol: int, addend: int, symbols: int) -> None:
         rule = RULES.get(self._image.machine, {}).get(number)

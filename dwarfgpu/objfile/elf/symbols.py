@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "GNU_IFUNC"}
 BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "GNU_UNIQUE"}
-VISIBILITIES = ("DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED")
 
 SHN_LORESERVE = 0xFF00
 SHN_ABS = 0xFFF1
@@ -51,7 +50,6 @@ class Symbol:
     size: int
     type_number: int
     bind_number: int
-    visibility: str
     section_index: int
     """``st_shndx``, or what SHT_SYMTAB_SHNDX says in its place."""
     section: Section | None
@@ -114,14 +112,14 @@ class SymbolTable:
 
     def symbol(self, index: int) -> Symbol:
         """Return the symbol of one row."""
-        name, info, other, place, value, size = self._row(index)
+        name, info, _other, place, value, size = self._row(index)
         symbol_type = info & 0xF
         place, section = self._place(index, place)
         text = text_at(self._strings, name)
         if symbol_type == STT_SECTION and not text and section is not None:
             text = section.name
         value += 0 if section is None else section.moved
-        return Symbol(index, text, value, size, symbol_type, info >> 4, VISIBILITIES[other & 3], place, section)
+        return Symbol(index, text, value, size, symbol_type, info >> 4, place, section)
 
     def named(self, name: str) -> Symbol | None:
         """Return the symbol with a name: a defined one before one that is not, a global one before a local one."""
