@@ -211,7 +211,7 @@ BUDGETS = [
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 9.86, "reports of programs and of kernels share their words"
     ),
-    Budget("fleet", 1.8, 1.88, "a helper with one caller is a part of it"),
+    Budget("fleet", 1.8, 1.78),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 155.53, "all of these")
 TESTS = Budget("../tests", 90, 93.29, "messages are in golden files, rows of tables have properties")

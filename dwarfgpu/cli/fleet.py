@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.fleet.parts import InputOutcome
 
-PAGE = "summary.html"
 SUMMARY = "summary.json"
 
 
@@ -120,14 +119,12 @@ def _run(session: Session, folder: AnswerFolder, question: Question, inputs: lis
 
 def _report(session: Session, folder: AnswerFolder, question: Question, *, is_kept: bool) -> int:
     """Show the summary of all answers, and write it beside them."""
-    from dwarfgpu.fleet.summary import page, summary_of, summary_text
+    from dwarfgpu.fleet.summary import summary_of, summary_text
 
     summary = summary_of(folder, question.text)
     if is_kept:
         with whole_output(str(folder.path / SUMMARY), "w", encoding="utf-8") as file:
             json.dump({"schema": 1, **summary.json()}, file, indent=2)
-        with whole_output(str(folder.path / PAGE), "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(f"{line}\n" for line in page(summary))
     data = summary.json()
 
     def rows() -> Iterator[dict[str, Any]]:

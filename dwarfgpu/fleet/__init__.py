@@ -5,7 +5,7 @@
 - `remote_files`: files of other machines, copied when they are opened
 - `parts`: the folder of answers, and who works on what
 - `cluster`: batches, workers and what happens when one dies
-- `summary`: all answers at one look, as text and as a page
+- `summary`: all answers at a glance
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All answers at one look: waves by stack, values of variables over the inputs, findings by rule, what failed."""
+"""All answers at a glance: waves by stack, values of variables over the inputs, findings by rule, what failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define
 
 from dwarfgpu.fleet.answers import ANSWERED
-from dwarfgpu.render import report as html
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -198,11 +197,6 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def without_name(name: str, why: str) -> str:
-    """Return a message without the name of the input that it begins with."""
-    return why.removeprefix(f"{name}: ")
-
-
 def bytes_text(count: float) -> str:
     """Return a number of bytes in the unit that suits it."""
     for unit in ("B", "KB", "MB", "GB"):
@@ -242,7 +236,7 @@ def summary_text(summary: Summary, width: int) -> Iterator[str]:
             if index == MOST_SHOWN:
                 yield f"  and {missing - index:,} more"
                 break
-            yield f"  {shown(name)}: {shown(without_name(name, why))}"[: max(width, 40) * 2]
+            yield f"  {shown(name)}: {shown(why.removeprefix(f'{name}: '))}"[: max(width, 40) * 2]
 
 
 def _groups_text(groups: Sequence[tuple[str, FleetGroup]], width: int, *, keeps_first: bool = False) -> Iterator[str]:
@@ -258,103 +252,3 @@ def _groups_text(groups: Sequence[tuple[str, FleetGroup]], width: int, *, keeps_
         yield f"  {group.count:>9,}  {shown(text)[: max(width, 40)]}  ({where})"
     if left_out and keeps_first:
         yield f"  {'':>9}  {left_out:,} more"
-
-
-# --- As a page --------------------------------------------------------------------------------------------------------
-
-KIND = "Answers about many inputs, by dwarfgpu"
-STACK_ROOM, VALUE_ROOM, RULE_ROOM, FAILURE_ROOM = 700_000, 1_300_000, 200_000, 500_000
-MOST_ON_PAGE = 500
-"""So many values of a variable are on the page."""
-FIRST = 20
-"""So many of them are shown at once."""
-OPEN = 3
-"""So many variables are shown without being opened."""
-
-
-def page(summary: Summary) -> Iterator[str]:
-    """Yield the summary as a page that needs nothing else."""
-    missing = summary.inputs - summary.answered
-    tiles = [
-        html.Tile("Inputs", f"{summary.inputs:,}", bytes_text(summary.bytes)),
-        html.Tile("Answered", f"{summary.answered:,}", f"{missing:,} not" if missing else "all"),
-        html.Tile("Rows", f"{summary.rows:,}"),
-    ]
-    if summary.stacks:
-        waves = sum(group.count for group in summary.stacks.values())
-        tiles.append(html.Tile("Stacks", f"{len(summary.stacks):,}", f"of {number_of(waves, 'wave')}"))
-    if summary.rules:
-        findings = sum(group.count for group in summary.rules.values())
-        tiles.append(html.Tile("Findings", f"{findings:,}", f"of {number_of(len(summary.rules), 'rule')}"))
-    sections = [make(summary) for make in (_stack_section, _value_section, _rule_section, _failure_section)]
-    shown_sections = [section for section in sections if section.parts or section.left_out]
-    yield from html.page(summary.question, tiles, shown_sections, KIND)
-
-
-def _stack_section(summary: Summary) -> html.PageSection:
-    count = len(summary.stacks)
-    section = html.PageSection("stacks", "Waves by stack, the rarest first", "stack", STACK_ROOM, count)
-    section.how_to_see = "The column `stack` of the answers has all of them."
-    all_waves = sum(group.count for group in summary.stacks.values())
-    for stack, group in rarest(summary.stacks):
-        frames = stack.split(" < ")
-        parts = [html.listing(f"{index:>3}  {name}" for index, name in enumerate(frames)), _where(group)]
-        facts = _facts(group, all_waves, "wave")
-        section.add(html.fold(stack, parts, facts=facts, is_name=True, is_open=count <= OPEN))
-    return section
-
-
-def _value_section(summary: Summary) -> html.PageSection:
-    section = html.PageSection("values", "Values", "variable", VALUE_ROOM, len(summary.variables))
-    section.how_to_see = "The columns `variable` and `value` of the answers have all of them."
-    for index, (name, values) in enumerate(summary.variables.items()):
-        groups = values.outliers()
-        facts = [html.text(number_of(len(groups), "value"))]
-        section.add(html.fold(name, _values_html(groups), facts=facts, is_name=True, is_open=index < OPEN))
-    return section
-
-
-def _values_html(groups: Sequence[tuple[str, FleetGroup]]) -> Iterator[str]:
-    """Yield tables of values; after the first ones they are shown when they are opened."""
-    if len(groups) > 1:
-        yield html.note("The values of the fewest inputs are first.")
-    rows = []
-    for text, group in groups[:MOST_ON_PAGE]:
-        where = ", ".join(group.examples) + (", ..." if group.inputs > len(group.examples) else "")
-        rows.append((text, where, f"{group.count:,}", f"{group.inputs:,}"))
-    columns = "value", "where", "lanes", "inputs"
-    yield html.grid(columns, rows[:FIRST], numbers_from=2)
-    left_out = len(groups) - len(rows)
-    if len(rows) > FIRST:
-        parts = [html.grid(columns, rows[FIRST:], numbers_from=2)]
-        parts += [html.note(f"summary.json has {left_out:,} more.")] if left_out else []
-        yield html.fold(f"{number_of(len(groups) - FIRST, 'more value')}", parts)
-
-
-def _rule_section(summary: Summary) -> html.PageSection:
-    section = html.PageSection("rules", "Findings by rule", "rule", RULE_ROOM, len(summary.rules))
-    all_findings = sum(group.count for group in summary.rules.values())
-    for rule, group in commonest(summary.rules):
-        section.add(html.fold(rule, [_where(group)], facts=_facts(group, all_findings, "finding"), is_name=True))
-    return section
-
-
-def _failure_section(summary: Summary) -> html.PageSection:
-    count = len(summary.failed_names)
-    section = html.PageSection("failures", "Inputs without an answer", "input", FAILURE_ROOM, count)
-    section.how_to_see = "summary.json names all of them."
-    for name, why in summary.failed_names.items():
-        section.add(html.row(name, [html.text(without_name(name, why))]))
-    return section
-
-
-def _facts(group: FleetGroup, whole: int, noun: str) -> list[str]:
-    """Return how many of all a group has, as a part that is drawn, and in how many inputs."""
-    part = group.count / whole if whole else 0.0
-    words = f"{number_of(group.count, noun)} in {number_of(group.inputs, 'input')}"
-    return [html.share(part, f"{part:.1%}", words, is_drawn=True)]
-
-
-def _where(group: FleetGroup) -> str:
-    more = group.inputs - len(group.examples)
-    return html.items([*group.examples, *([f"and {number_of(more, 'more input')}"] if more > 0 else [])])

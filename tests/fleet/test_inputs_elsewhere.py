@@ -303,7 +303,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path):
     assert process.returncode == 130, err
     assert "--resume goes on with the others" in err
     assert "Traceback" not in err, "workers leave it to the program"
-    assert not (tmp_path / "out" / "summary.html").exists()
+    assert not (tmp_path / "out" / "summary.json").exists()
 
     (tmp_path / "marks" / "go").touch()
     refused = fleet(*words, env=env)
