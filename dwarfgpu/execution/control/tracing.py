@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
 
 FrameKey = tuple[tuple[int, ...] | None, "Die | None"]
 """The return addresses of the calls around a frame, and its function, which may be inlined."""
@@ -479,12 +480,12 @@ class StepTrace:
 
     def _look_within(self, batch: WaveBatch, row: int, lane: int) -> None:
         """Take note of those in locations that a list names: they may hold within the line alone."""
-        placed = self._placed(batch, row)
-        listed = [each for each in placed if each.is_listed and not each.is_absent]
-        if not listed:
+        if not any(each.is_listed for each in self._variables(batch, row)):
             self._unlisted.add(batch.pc)
-        for each in listed:
-            if each.begins_here or (known_size(each.type) or SMALL + 1) <= SMALL:
+            return
+        for each in self._placed(batch, row):
+            is_small = (known_size(each.type) or SMALL + 1) <= SMALL
+            if each.is_listed and not each.is_absent and (each.begins_here or is_small):
                 self._note(batch, row, lane, each, is_hidden=each.is_shadowed)
 
     def _look_behind(self, batch: WaveBatch, row: int, lane: int) -> set[Die]:
@@ -503,13 +504,15 @@ class StepTrace:
         found: list[PlacedVariable] | None = self._found.at(batch)
         if found is not None:
             return found
-        self.running.machine.device.written(batch)
-        try:
-            variables = self.running.attached[int(batch.waves[row])].frame(0).variables()
-        except DwarfGpuError:
-            return []
         lanes = LaneSet.product(b.array([int(batch.waves[row])], 64), b.array(range(batch.lanes), 64))
-        return [PlacedVariable.of(each, memory=memory_of(each, lanes)) for each in variables]
+        return [PlacedVariable.of(each, memory=memory_of(each, lanes)) for each in self._variables(batch, row)]
+
+    def _variables(self, batch: WaveBatch, row: int) -> Sequence[Variable]:
+        """Return the variables of the frame where a wave is."""
+        self.running.machine.device.written(batch)
+        with suppress(DwarfGpuError):
+            return self.running.attached[int(batch.waves[row])].frame(0).variables()
+        return ()
 
     def _note(self, batch: WaveBatch, row: int, lane: int, placed: PlacedVariable, *, is_hidden: bool) -> None:
         """Take note of a variable if its value is another one, as a text."""
@@ -604,22 +607,19 @@ class StepTrace:
 
     def _text(self, value: Object) -> str | None:
         assert self._show is not None  # noqa: S101 (lines are traced with it)
-        try:
+        with suppress(DwarfGpuError):
             return self._show(value)
-        except DwarfGpuError:
-            return None
+        return None
 
 
 def _bits(placed: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> bytes | None:
     """Return the bytes of a variable in a lane; None where only the frame can tell them."""
-    try:
-        column = None if placed.column is None else placed.column(batch)
-    except Unplaced:
+    if placed.column is None:
         return None
-    if column is None:
-        return None
-    value = column[row if column.shape[0] > 1 else 0, lane if column.shape[1] > 1 else 0]
-    return bytes(value.tobytes())
+    with suppress(Unplaced):
+        column = placed.column(batch)
+        return bytes(column[row if column.shape[0] > 1 else 0, lane if column.shape[1] > 1 else 0].tobytes())
+    return None
 
 
 def _mask(batch: WaveBatch, row: int) -> int:
