@@ -205,7 +205,7 @@ BUDGETS = [
     Budget("machines states", 10.6, 11.01, "one table of records reads and writes every snapshot"),
     Budget("execution", 22.5, 26.85, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.85, "what an instruction does and where it leads is told once"),
-    Budget("audits", 20.5, 21.53, "the checks read what an instruction does from one table"),
+    Budget("audits", 20.5, 21.39, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.48, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("runtimes", 4.9, 4.9),
     Budget(

@@ -37,7 +37,7 @@ class ExecutedCalls:
         self.halt = self.followed.run(limit)
         return self
 
-    def _observe(self, batch, arrivals, _going_on, _ends):
+    def _observe(self, batch, arrivals, _ends):
         self.followed.registers.show(batch)
         for arrival in arrivals:
             chain = () if arrival.call is None else arrival.call.chain

@@ -9,7 +9,7 @@ import numpy as np
 
 from dwarfgpu.audits.judge.call_record import CallRecord, InstructionVisit, RecordedCall
 from dwarfgpu.audits.judge.wave_registers import BatchRegisters
-from dwarfgpu.execution.batch import WaveBatch, lane_flags
+from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.states.stopped import Stopped
@@ -24,7 +24,7 @@ _WHOLE = ("s_or_saveexec_b64", "s_or_saveexec_b32", "s_xor_saveexec_b64", "s_xor
 
 
 class LaneRecord:
-    """Which lanes of each wave execute the source, and where each did last."""
+    """Which lanes of each wave execute the source."""
 
     def __init__(self, running: Running) -> None:
         self.machine = running.machine
@@ -37,14 +37,12 @@ class LaneRecord:
         """The lanes that execute the source: those of EXEC, but for code that the compiler has for a whole wave."""
         self.entered = np.zeros(count, np.uint64)
         """The lanes that were active when the kernel began."""
-        self.last = np.zeros((count, self.lanes), np.uint64)
-        """The instruction that each lane executed last."""
         self._exec = np.zeros(count, np.uint64)
         self._is_whole = np.zeros(count, bool)
         self._becomes_whole = np.zeros(count, bool)
 
-    def observe(self, batch: WaveBatch, instruction: GpuInstruction) -> Any:
-        """Take notice of waves that are about to execute an instruction; return which lanes go on, as masks."""
+    def observe(self, batch: WaveBatch, instruction: GpuInstruction) -> None:
+        """Take notice of waves that are about to execute an instruction."""
         if len(self.active) != self.machine.wave_count:
             self._resize()
         waves = batch.waves
@@ -57,19 +55,15 @@ class LaneRecord:
         becomes = self._becomes_whole[waves]
         changed = (masks != self._exec[waves]) & ~becomes
         self._is_whole[waves] = (self._is_whole[waves] & ~changed) | becomes
-        active = np.where(self._is_whole[waves], before, masks)
-        self.active[waves] = active
+        self.active[waves] = np.where(self._is_whole[waves], before, masks)
         self._exec[waves] = masks
         self._becomes_whole[waves] = _makes_whole(instruction)
-        self.last[waves] = np.where(lane_flags(active, self.lanes), np.uint64(batch.pc), self.last[waves])
-        return active & ~before
 
     def end(self, batch: WaveBatch) -> None:
         """Forget waves that end."""
         waves = batch.waves
         self.active[waves] = self.entered[waves] = self._exec[waves] = 0
         self._is_whole[waves] = self._becomes_whole[waves] = False
-        self.last[waves] = 0
 
 
 def _makes_whole(instruction: GpuInstruction) -> bool:
@@ -92,7 +86,7 @@ class FollowedRun:
     def __init__(
         self,
         running: Running,
-        observe: Callable[[WaveBatch, list[InstructionVisit], Any, bool], None],
+        observe: Callable[[WaveBatch, list[InstructionVisit], bool], None],
         end_call: Callable[[RecordedCall, WaveBatch, Any], None] = lambda _call, _batch, _rows: None,
     ) -> None:
         self.running = running
@@ -101,7 +95,7 @@ class FollowedRun:
         self.lanes = LaneRecord(running)
         self.calls = CallRecord(running.machine.device, end_call)
         self._asked = observe
-        """Gets a batch, its waves by their calls, which lanes go on, as masks, and whether the waves end."""
+        """Gets a batch, its waves by their calls, and whether the waves end."""
 
     def run(self, limit: int | None) -> Halt:
         """Run the kernel to its end, or until so many instructions have been executed."""
@@ -117,9 +111,9 @@ class FollowedRun:
             instruction = self.calls.observe(batch)
         except MachineFault:  # there is no code, which stops the waves
             return False
-        going_on = self.lanes.observe(batch, instruction)
+        self.lanes.observe(batch, instruction)
         ends = instruction.name.startswith("s_endpgm")
-        self._asked(batch, [*self.calls.arrivals(batch, instruction)], going_on, ends)
+        self._asked(batch, [*self.calls.arrivals(batch, instruction)], ends)
         if ends:
             self.calls.end(batch)
             self.lanes.end(batch)

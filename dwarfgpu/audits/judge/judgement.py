@@ -197,12 +197,10 @@ class Judge:
     def _end_call(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         waves = batch.waves[rows]
         self.frames.end(call, batch, rows)
-        self.lanes.leave(call, waves.tolist())
         self.values.end(waves, call.number)
         self.statements.end(waves, call.number)
 
-    def _observe(self, batch: WaveBatch, arrivals: list[InstructionVisit], going_on: Any, ends: bool) -> None:  # noqa: FBT001
-        self.lanes.observe(batch, going_on)
+    def _observe(self, batch: WaveBatch, arrivals: list[InstructionVisit], ends: bool) -> None:  # noqa: FBT001
         for arrival in arrivals:
             self.values.observe(arrival)
             if self.recorder is not None:
@@ -222,7 +220,6 @@ class Judge:
             for arrival in arrivals:
                 self.values.end(batch.waves[arrival.rows], arrival.number)
                 self.statements.end(batch.waves[arrival.rows], arrival.number)
-            self.lanes.end(batch.waves.tolist())
 
     def run(self, limit: int | None = None) -> Judgement:
         """Run the kernel to its end, or until so many instructions have been executed; after ^C compare nothing."""

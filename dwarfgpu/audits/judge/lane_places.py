@@ -1,27 +1,17 @@
-"""What the file says of lanes, judged by execution: which are active, and where the others wait.
-
-A lane that is not active waits between the instruction that it executed last and the one that it executes next. Where
-the file says it is must be one of them, or on the source line of one. Which instruction is next shows later, so what
-is said is kept until the lane goes on.
-"""
+"""What the file says of lanes, judged by execution: which are active, and whether it says where the others wait."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject, active_limit, places_limit
+from dwarfgpu.audits.judge.sightings import Sightings, active_limit, places_limit
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.lanes import first_lane
-from dwarfgpu.program.frames.lane_state import LanePc, Simt
+from dwarfgpu.program.frames.lane_state import Simt
 
 if TYPE_CHECKING:
-    from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.execution.batch import WaveBatch
 
 RULES: dict[str, CheckRule] = rules(
     "lane",
@@ -31,14 +21,7 @@ RULES: dict[str, CheckRule] = rules(
      "correct the expression for the addresses that are named"),
     ("active", ERROR, "A.3.3.5 (6)", "The active lanes are those that execute the source.",
      "write DW_AT_LLVM_active_lane where EXEC is changed for other purposes than the control flow of the source"),
-    ("place", ERROR, "A.3.3.5 (5)", "A lane that waits is where it stopped, or where it goes on.",
-     "correct the place of the lane in the region of the code that is named"),
-    ("entered", ERROR, "A.3.3.5 (5)", "A lane has a place in a function exactly if it was active when this was called.",
-     "write the undefined location description for lanes that were not active at the call, and for no other"),
 )  # fmt: skip
-
-MAX_WAITING = 4096
-"""What is said of the waiting lanes of a wave, as long as it cannot be judged."""
 
 
 class LaneJudge:
@@ -46,29 +29,7 @@ class LaneJudge:
 
     def __init__(self, run: FollowedRun, sightings: Sightings) -> None:
         self.run = run
-        self.running = run.running
         self.sightings = sightings
-        self._waiting: dict[int, dict[tuple[int, int, int, int], tuple[int, int]]] = {}
-        """For each wave what is said of waiting lanes: by call, instruction, place and last instruction the mask of the
-        lanes and the visit."""
-
-    def observe(self, batch: WaveBatch, going_on: Any) -> None:
-        """Judge what was said of lanes that go on now; these are masks."""
-        if self._waiting and going_on.any():
-            for row in np.nonzero(going_on)[0].tolist():
-                self._go_on(int(batch.waves[row]), int(going_on[row]), batch.pc)
-
-    def end(self, waves: Iterable[int]) -> None:
-        """Take notice of waves that end: where their waiting lanes would have gone on is not known."""
-        for wave in waves:
-            self._waiting.pop(wave, None)
-
-    def leave(self, call: RecordedCall, waves: Iterable[int]) -> None:
-        """Forget what is said of lanes in a call that ends."""
-        for wave in waves:
-            said = self._waiting.get(wave)
-            for key in [key for key in said or () if key[0] == call.number]:
-                del self._waiting[wave][key]
 
     def judge(self, arrival: InstructionVisit, row: int) -> None:
         """Judge what is said of the lanes of one wave."""
@@ -95,7 +56,9 @@ class LaneJudge:
         except DwarfGpuError as error:
             self._see("failed", "lanes", arrival, row, error.message)
             return
-        self._judge_places(arrival, row, places, active, entered)
+        for lane, place in enumerate(places):
+            if place.error is not None:
+                self._see("failed", "lanes", arrival, row, place.error.message, 1 << lane)
 
     def _see(
         self,
@@ -120,67 +83,3 @@ class LaneJudge:
             return
         message = f"DW_AT_LLVM_active_lane is {said:#x}, and {active:#x} execute the source"
         self._see("active", "mask", arrival, row, message, said ^ active)
-
-    def _judge_places(
-        self, arrival: InstructionVisit, row: int, places: tuple[LanePc, ...], active: int, entered: int
-    ) -> None:
-        wave = arrival.wave(row)
-        last = self.run.lanes.last[wave].tolist()
-        for lane, place in enumerate(places):
-            flag = 1 << lane
-            if place.error is not None:
-                self._see("failed", "lanes", arrival, row, place.error.message, flag)
-            elif bool(entered & flag) != (place.pc is not None):
-                what = "was active at the call and has no place" if entered & flag else "was not active at the call"
-                name = "entered" if entered & flag else "outside"
-                self._see("entered", name, arrival, row, f"lane {lane} {what}", flag)
-            elif active & flag:
-                if place.pc != arrival.pc:
-                    message = f"lane {lane} executes this instruction, but is placed at {self._name(place.pc)}"
-                    self._see("place", "active", arrival, row, message, flag)
-            elif entered & flag and not self._is_near(place.pc, last[lane]):
-                said = self._waiting.setdefault(wave, {})
-                key = arrival.number, arrival.pc, place.pc or 0, last[lane]
-                if key in said or len(said) < MAX_WAITING:
-                    said[key] = said.get(key, (0, 0))[0] | flag, arrival.visits
-
-    def _go_on(self, wave: int, lanes: int, pc: int) -> None:
-        """Judge what was said of lanes while they waited, now that they go on."""
-        said = self._waiting.get(wave)
-        if not said:
-            return
-        for key, (mask, visits) in list(said.items()):
-            judged = mask & lanes
-            if not judged:
-                continue
-            _call, where, place, last = key
-            if not self._is_near(place, pc):
-                lane = first_lane(judged)
-                message = f"lane {lane} is placed at {self._name(place)}, but waits between {self._name(last)} and "
-                sighting = Sighting(message + self._name(pc), self.running.machine.ids[wave], lane, visits, judged)
-                self.sightings.add(Subject(RULES["place"], f"{place:#x}"), where, sighting)
-            if mask == judged:
-                del said[key]
-            else:
-                said[key] = mask ^ judged, visits
-
-    def _is_near(self, place: int | None, other: int) -> bool:
-        """Return whether two addresses are the same, or in the same function on the same line of the source."""
-        if place is None or not other:
-            return False
-        if place == other:
-            return True
-        first, second = self.running.line_at(place), self.running.line_at(other)
-        if first is None or second is None or not first.line or first.line != second.line:
-            return False
-        return (
-            first.file.name == second.file.name
-            and self.sightings.function(place)[0] == self.sightings.function(other)[0]
-        )
-
-    def _name(self, pc: int | None) -> str:
-        if not pc:
-            return "no place"
-        function, offset = self.sightings.function(pc)
-        line = self.running.line_at(pc)
-        return f"{function}+{offset:#x}" + (f" (line {line.line})" if line is not None and line.line else "")

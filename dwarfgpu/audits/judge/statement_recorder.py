@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -254,7 +254,7 @@ def record_run(
     for block in () if store is None else store.blocks:
         np.frombuffer(block.buffer, np.uint8)[:] = UNUSED
 
-    def observe(batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
+    def observe(batch: WaveBatch, arrivals: list[InstructionVisit], _ends: bool) -> None:  # noqa: FBT001
         if undefined is not None:
             undefined.observe(batch)
         for arrival in arrivals:

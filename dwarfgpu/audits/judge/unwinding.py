@@ -41,8 +41,6 @@ RULES: dict[str, CheckRule] = rules(
      "change the rule of the CFA at the instruction that changes its register"),
     ("register", ERROR, "A.6.4.1", "A register of the caller has the value that it had at the call, in every lane.",
      "change the rule of the register at the instruction that saves, changes or restores it"),
-    ("lost", WARNING, "A.6.4.1", "A register that a callee preserves can be found while it executes.",
-     "write where the register is saved"),
 )  # fmt: skip
 
 LONGEST_CALL = 8
@@ -252,17 +250,9 @@ class UnwindingJudge:
         for register in self._held(call):
             name, number = register.name, register.number
             kind = kinds.get(number, ELSEWHERE)
-            old = None if kind is ELSEWHERE else column_of(call.start, name)
-            if old is None:
-                continue
-            if kind is UNDEFINED:
-                if number in rules_of_row and _is_preserved(name):
-                    text = f"{name} of the caller is undefined, and the function gives it back: "
-                    text += self._rule_text(information, number)
-                    self._defer("lost", register, arrival, call, int(arrival.rows[0]), information, text)
-                continue
+            old = column_of(call.start, name) if kind is SAME else None
             new = column_of(batch, name)
-            wrong = None if new is old or new is None else _differences(old, new, before, arrival.rows)
+            wrong = None if new is old or old is None or new is None else _differences(old, new, before, arrival.rows)
             if wrong is None:
                 continue
             row, lanes, meant, got = wrong
@@ -271,27 +261,12 @@ class UnwindingJudge:
             text += f": {self._rule_text(information, number)}"
             if number in rules_of_row:
                 is_right = self._see("register", name, arrival, row, text, said=rules_of_row[number], lanes=lanes)
-            else:
-                self._defer("register", register, arrival, call, row, information, text, lanes)
+            else:  # which is wrong only if the function gives the register back as it was
+                wave, lane = arrival.wave(row), first_lane(lanes) if lanes else None
+                sighting = Sighting(text, self.machine.ids[wave], lane, arrival.visits, lanes)
+                deferred = wave, arrival.pc, Subject(RULES["register"], name), sighting
+                call.deferred.setdefault(register, []).append(deferred)
         return is_right
-
-    def _defer(
-        self,
-        rule: str,
-        register: TargetRegister,
-        arrival: InstructionVisit,
-        call: RecordedCall,
-        row: int,
-        information: Information,
-        text: str,
-        lanes: int = 0,
-    ) -> None:
-        """Keep what is wrong only if the function gives the register back as it was."""
-        wave = arrival.wave(row)
-        subject = Subject(RULES[rule], register.name, information.row.registers.get(register.number))
-        lane = first_lane(lanes) if lanes else None
-        sighting = Sighting(text, self.machine.ids[wave], lane, arrival.visits, lanes)
-        call.deferred.setdefault(register, []).append((wave, arrival.pc, subject, sighting))
 
     def end(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         """Take notice of waves that return from a call: what they give back should have been found before."""
