@@ -30,6 +30,8 @@ INTERVAL = 1.0
 _GUARD = 'trap "" HUP INT QUIT TERM; read -r _ && exit; kill -TERM 0; rm -rf -- "$1"; kill -KILL 0'
 """A line in the pipe lets the programs live on; the end of the pipe ends them."""
 _PR_SET_PDEATHSIG = 1
+_PATIENCE = 1.0
+"""The seconds in which a program may end by itself."""
 
 
 class Children:
@@ -182,16 +184,39 @@ def run_shell(line: str, text: bytes | None, *, has_terminal: bool) -> Completed
         return done
 
 
-def start_program(words: Sequence[str], variables: Mapping[str, str]) -> Popen[bytes]:
-    """Start a program with the terminal and the standard streams of this process. It ends when this process does."""
+def start_program(words: Sequence[str], variables: Mapping[str, str], *, is_apart: bool = False) -> Popen[bytes]:
+    """Start a program with the standard streams of this process. It ends when this process does.
+
+    One that is apart has no input, and ^C is not for it.
+    """
     import subprocess
 
-    ends = partial(end_with, os.getpid()) if sys.platform == "linux" else None
+    def begin() -> None:
+        if sys.platform == "linux":
+            end_with(parent)
+        if is_apart:
+            os.setpgid(0, 0)
+
+    parent = os.getpid()
     return subprocess.Popen(  # noqa: S603 (what the user has named)
         words,
+        stdin=subprocess.DEVNULL if is_apart else None,
         env={**os.environ, **variables},
-        preexec_fn=ends,  # noqa: PLW1509 (there are no threads yet)
+        preexec_fn=begin,  # noqa: PLW1509 (there are no threads yet)
     )
+
+
+def end_program(process: Popen[bytes]) -> None:
+    """End a program, at once if it does not do it by itself."""
+    import subprocess
+
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
 
 
 def end_with(parent: int) -> None:

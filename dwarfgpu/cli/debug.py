@@ -156,6 +156,7 @@ input.""",
             "dwarfgpu debug k.co --state stopped.json",
             "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
             "dwarfgpu debug program --state core -x look.gdb",
+            "dwarfgpu debug --args ./app 1024",
         ),
         (
             *(MAYBE_FILE, *KERNEL, evolve(SIZES[0], is_required=False), *SIZES[1:], *HOW_LAUNCHED),
@@ -383,6 +384,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (("-x", "--command"), "SCRIPT", "file", "run the commands of a file; may be repeated"),
     ):
         parser.add_argument(*flags, dest="commands", metavar=metavar, action=_InOrder, const=kind, help=text)
+    parser.add_argument(
+        "-args", "--args", dest="program", metavar="PROGRAM", nargs=argparse.REMAINDER,
+        help="debug a whole program with these arguments, from launch to launch; the last option",
+    )  # fmt: skip
     for flags, name, text in (
         (("-batch", "--batch"), "batch", "exit after the commands, with their worst exit status"),
         (("-nx", "--nx"), "no_init", "do not read the init file"),

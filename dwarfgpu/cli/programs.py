@@ -3,61 +3,44 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.children import PrivateFolder, start_program
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import NO_ANSWER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.cli.session import Session
-    from dwarfgpu.runtimes.device import HostLaunch
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.runtimes.device import HostLaunch, ProgramDevice
     from dwarfgpu.runtimes.hip.program import HipProgram
     from dwarfgpu.runtimes.report import ProgramReport
 
-SECONDS = 0.1
-"""How often the end of the program is looked for where the system does not tell it."""
+    Execute = Callable[[ProgramDevice, HostLaunch], None]
 
 
 def execute_program(session: Session, options: Any) -> int:
     """Run a program to its end with a device of its own; return its exit status."""
-    from dwarfgpu.runtimes.connection import Server, socket_path
-    from dwarfgpu.runtimes.hip.library import install
     from dwarfgpu.runtimes.report import ProgramReport, check_report_file
+    from dwarfgpu.runtimes.started import StartedProgram, check_program
 
-    if sys.platform != "linux":
-        raise UsageError("`exec` needs Linux", hint="`dwarfgpu run` executes a kernel on any system")
     words = [options.program, *options.rest]
-    if shutil.which(words[0]) is None:
-        hint = f"./{words[0]} names a program in this folder" if os.path.isfile(words[0]) else None
-        raise UsageError(f"there is no program {words[0]!r}", kind="no_program", hint=hint)
+    check_program(words)
     files = [*(options.report or ()), *([options.sarif] if options.sarif else ())]
     for path in files:
         check_report_file(path)
     if options.core is not None and not os.path.isdir(options.core):
         raise UsageError(f"{options.core} is no folder", hint="--core takes a folder that exists")
     report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
-    with PrivateFolder() as folder:
-        library = folder.path / "lib"
-        library.mkdir()
-        install(library)
-        path = socket_path(folder.path)
-        server = Server(path, lambda number: _program(number, options, report))
-        try:
-            searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
-            process = start_program(words, {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched})
-            while process.poll() is None:
-                try:
-                    server.serve(SECONDS)
-                except KeyboardInterrupt:
-                    continue  # the program has it, too, and decides
-            while server.serve(0):
-                pass
-        finally:
-            server.close()
-    status = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    with StartedProgram(words, lambda number: _program(number, options, report)) as started:
+        is_there = True
+        while is_there:
+            try:
+                is_there = started.serve()
+            except KeyboardInterrupt:
+                continue  # the program has it, too, and decides
+        status = started.status
     report.end()
     for name in files:
         report.write(name)
@@ -65,9 +48,7 @@ def execute_program(session: Session, options: Any) -> int:
 
 
 def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
-    """Return a process with a device of its own."""
-    from dwarfgpu.runtimes.device import ProgramDevice
-    from dwarfgpu.runtimes.hip.program import HipProgram
+    """Return a process with a device of its own, whose launches are executed and reported."""
 
     def is_checked(launch: HostLaunch) -> bool:
         names = options.kernel or ()
@@ -75,17 +56,57 @@ def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
             not options.launch or launch.number in options.launch
         )
 
+    def execute(device: ProgramDevice, launch: HostLaunch) -> None:
+        report.begin(launch)
+        device.finish(launch)
+
+    program = _process(number, options, report, execute)
+    program.device.is_checked = is_checked
+    program.device.report_launch = lambda launch: report.launch(program, launch)
+    return program
+
+
+def _process(number: int, options: Any, report: ProgramReport, execute: Execute) -> HipProgram:
+    from dwarfgpu.runtimes.device import ProgramDevice
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
     device = ProgramDevice(
         check=options.check,
         seed=options.seed,
         permissive=options.permissive,
-        target=options.target,
-        is_checked=is_checked,
-        begin_launch=report.begin,
+        target=getattr(options, "target", None),
+        execute=execute,
     )
-    program = HipProgram(number, device, report.problem)
-    device.report_launch = lambda launch: report.launch(program, launch)
-    return program
+    return HipProgram(number, device, report.problem)
+
+
+def begin_debugging(options: Any, debugger: Debugger) -> None:
+    """Let a debugger run a whole program."""
+    from dwarfgpu.questions.execution import OF_LAUNCHES, KernelRun
+    from dwarfgpu.runtimes.debugged import DebuggedProgram
+    from dwarfgpu.runtimes.report import ProgramReport
+
+    for name in ("file", "kernel", "grid", "state"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--args debugs a program, and takes no {name}", hint="its arguments follow its name")
+    if options.check is not None:
+        debugger.settings.set(OF_LAUNCHES[0], options.check)
+    run = debugger.state_of(KernelRun)
+    words, output = options.rest, debugger.output
+    report = ProgramReport(words[0], output.line, output)
+
+    def begin(number: int, execute: Execute) -> HipProgram:
+        program = _process(number, options, report, execute)
+        check = debugger.settings[OF_LAUNCHES[0]]
+        program.device.check = None if check == "off" else check
+        return program
+
+    program = DebuggedProgram(words, begin, lambda: run.points)
+    run.whole, debugger.host_calls = program, program.calls
+    code = program.code()
+    if code is not None:
+        debugger.use(code, None)
+    output.line(f"{words[0]} is debugged from launch to launch. `run` goes to the first one.")
 
 
 def compile_hip(_session: Session, options: Any) -> int:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
+ARGS = "--args"
+"""In front of a program that is debugged as a whole, and its arguments."""
 COLORS = ("auto", "always", "never")
 CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
@@ -240,12 +243,19 @@ def _other(name: str, words: list[str]) -> Any:
     parser = _other_parser(name)
     if command.takes_rest:
         words, rest = _up_to_program(words, parser, arguments)
+    if name == "debug" and ARGS in words:
+        at = words.index(ARGS)
+        words, rest = words[:at], words[at + 1 :]
     words = _with_values(words, arguments)
     is_mixed = any(each.is_many and not each.is_option for each in arguments) and not command.takes_rest
     parser.words = words
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
     options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
-    options.typed, options.rest = words, rest
+    options.typed, options.rest, options.begin = words, rest, None
+    if name == "debug" and rest:
+        from dwarfgpu.cli.programs import begin_debugging
+
+        options.begin = partial(begin_debugging, options)
     _join_states(options)
     if name == "run":
         from dwarfgpu.cli.running import settle_output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH, Breakpoint
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.program.frames.reasons import Unavailable
@@ -37,6 +37,12 @@ _IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")
 def break_(debugger: Debugger, arguments: Arguments) -> None:
     place, condition = _parts(arguments)
     is_temporary = arguments.command.name == "tbreak"
+    whole = debugger.state_of(KernelRun).whole
+    if place and whole is not None and not _is_in_launch(debugger, arguments, place, condition):
+        if not whole.knows(place):
+            raise UsageError(f"neither a kernel nor the program has {place!r}", kind="no_symbol")
+        _add_pending(debugger, place, condition, is_temporary=is_temporary)
+        return
     if place and debugger.attached is None and debugger.program is not None:
         _set_pending(debugger, debugger.program.outside, place, condition, is_temporary=is_temporary)
         return
@@ -55,9 +61,24 @@ def _set_pending(debugger: Debugger, outside: Frame, place: str, condition: str 
 
     here = ((file, 1) for file in outside.state.sources.all())
     Linespecs(outside, lambda: next(here, None)).read(AT_ALL.sub("", place))
+    _add_pending(debugger, place, condition, is_temporary=is_temporary)
+
+
+def _add_pending(debugger: Debugger, place: str, condition: str | None, *, is_temporary: bool) -> None:
     point = debugger.state_of(KernelRun).points.add(BREAK, place)
     point.condition, point.is_temporary = condition, is_temporary
     debugger.output.line(f"Breakpoint {point.number} ({place}) pending.")
+
+
+def _is_in_launch(debugger: Debugger, arguments: Arguments, place: str, condition: str | None) -> bool:
+    """Return whether a place is one of the kernel that a whole program has launched."""
+    if debugger.attached is None:
+        return False
+    running = session(debugger, arguments.command).running
+    try:
+        return running.moved_text(place, running.stops_with(place, condition)) is None
+    except DwarfGpuError:
+        return False
 
 
 def _parts(arguments: Arguments) -> tuple[str, str | None]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import Breakpoints
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.optimized_code import hints_at_prompt
-from dwarfgpu.questions.stopping import ignoring, show_set, stopped
+from dwarfgpu.questions.stack import show_frame
+from dwarfgpu.questions.stopping import CommandsOfStops, ignoring, show_set, stopped
 from dwarfgpu.render.layout import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
@@ -24,6 +26,42 @@ if TYPE_CHECKING:
 NOT_RUN = "The program is not being run."
 OF_LAUNCHES = "check", "weak-memory", "agents"
 """The settings that a kernel is launched with."""
+
+
+class WholeProgram(Protocol):
+    """A program of the host, whose launches a debugger runs one after the other."""
+
+    why: str
+    """Why there is no launch, or where the last one is from."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the program has begun and not ended."""
+
+    def start(self) -> None:
+        """Start the program, once more if it runs."""
+
+    def go_on(self) -> Running | None:
+        """End the launch that is there, and let the program go on to its next one; None if it stops elsewhere."""
+
+    @property
+    def stops_here(self) -> bool:
+        """Whether a breakpoint is at the call that has launched."""
+
+    def knows(self, place: str) -> bool:
+        """Return whether a place may be one of the program, of its kernels or of its host."""
+
+    def calls(self) -> list[str]:
+        """Return the calls of the host in which it is, innermost first."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what it has launched."""
+
+    def ask(self, line: str) -> str:
+        """Return what GDB answers to a command about the host."""
+
+    def end(self) -> None:
+        """End the program."""
 
 
 class KernelRun:
@@ -37,6 +75,8 @@ class KernelRun:
         self.settings: tuple[Any, ...] = ()
         """Those of `OF_LAUNCHES` that it was launched with."""
         self.debugging: Debugging | None = None
+        self.whole: WholeProgram | None = None
+        """The program that launches, if it is debugged as a whole."""
 
 
 def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) -> None:
@@ -76,7 +116,8 @@ def session(debugger: Debugger, command: Command) -> Debugging:
     if run.debugging is None:
         from dwarfgpu.execution.control.debugging import Debugging
 
-        run.debugging = Debugging(run.launched, attached=attached, points=run.points)
+        many = run.whole is not None
+        run.debugging = Debugging(run.launched, attached=attached, points=run.points, is_one_of_many=many)
     elif run.debugging.attached is not attached:  # the file was read anew
         run.debugging.running.use(attached)
     return run.debugging
@@ -104,6 +145,16 @@ def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
 
 def run_(debugger: Debugger, arguments: Arguments) -> Document:
     arguments.none()
+    run = debugger.state_of(KernelRun)
+    if run.whole is not None:
+        if run.whole.is_running and not debugger.confirmed(
+            "The program being debugged has been started already. Start it from the beginning?"
+        ):
+            raise UsageError("Program not restarted.", kind="not_confirmed")
+        _detach(debugger)
+        run.whole.start()
+        is_first = arguments.command.name == "start" or not any(point.is_enabled for point in run.points)
+        return _go_on_in_program(debugger, arguments, run.whole, is_first=is_first)
     _begin(debugger, arguments)
     debugging = _ready(debugger, arguments)
     if arguments.command.name == "start":
@@ -152,6 +203,14 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
 
 def kill(debugger: Debugger, arguments: Arguments) -> None:
     arguments.none()
+    whole = debugger.state_of(KernelRun).whole
+    if whole is not None:
+        if not whole.is_running:
+            raise UsageError(NOT_RUN, kind="cannot_run")
+        _detach(debugger)
+        whole.end()
+        debugger.output.line(f"[{whole.why}]")
+        return
     debugging = session(debugger, arguments.command)
     if not debugger.confirmed("Kill the program being debugged?"):
         raise UsageError("it goes on", kind="not_confirmed")
@@ -173,7 +232,46 @@ def _count(arguments: Arguments) -> int:
     return 1 if number is None else number
 
 
+def _detach(debugger: Debugger) -> None:
+    """Forget the launch of a whole program."""
+    if debugger.program is not None:
+        debugger.use(debugger.program, None)
+
+
+def _go_on_in_program(
+    debugger: Debugger, arguments: Arguments, whole: WholeProgram, *, is_first: bool = False
+) -> Document:
+    """Go from launch to launch until something stops the waves or the host, or the program has ended."""
+    if not whole.is_running:
+        raise UsageError(NOT_RUN, kind="cannot_run", hint="`run` starts the program")
+    stops = debugger.state_of(CommandsOfStops)
+    while True:
+        has_failed = stops.halt is not None and stops.halt.kind in ("fault", "trap", "stuck")
+        if debugger.attached is not None and not has_failed:
+            debugging = _ready(debugger, arguments)
+            halt = debugging.go_on() if not debugging.has_ended else None
+            if halt is not None and not halt.has_ended:
+                return stopped(debugger, debugging, halt)
+        stops.halt = None
+        running = whole.go_on()
+        if running is None:
+            _detach(debugger)
+            return Document({"reason": "program", "text": whole.why, "host": whole.calls()}, [f"[{whole.why}]"])
+        debugger.use(running.program, running.attached)
+        launched(debugger, running.launched, whole.start)
+        if is_first or whole.stops_here:
+            return Document({"reason": "launch", "text": whole.why}, lambda _output: _launch_lines(debugger, whole))
+
+
+def _launch_lines(debugger: Debugger, whole: WholeProgram) -> Iterator[str]:
+    yield f"[{whole.why}]"
+    show_frame(debugger)
+
+
 def continue_(debugger: Debugger, arguments: Arguments) -> Document:
+    whole = debugger.state_of(KernelRun).whole
+    if whole is not None and not arguments.text:
+        return _go_on_in_program(debugger, arguments, whole)
     debugging = _ready(debugger, arguments)
     count = _count(arguments)
     if count > 1:

@@ -95,6 +95,8 @@ class Selection:
         self.substituted: dict[str, str] = {}
         """The beginnings of paths in the program, with what they are here (`set substitute-path`)."""
         self._states: dict[Any, Any] = {}
+        self.host_calls: Callable[[], Sequence[str]] = tuple
+        """Returns the calls of the host behind the waves, innermost first, where a whole program is debugged."""
         self.settings.watchers.append(self._setting_changed)
 
     # --- How files are read -----------------------------------------------------------------------------------------

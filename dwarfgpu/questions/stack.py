@@ -78,7 +78,16 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
 # --- All of them ----------------------------------------------------------------------------------------------------
 
 
+def _host_lines(calls: Iterable[str]) -> Iterator[str]:
+    """Yield the calls of the host that has launched."""
+    for number, line in enumerate(calls):
+        yield from fitted(f"host #{number}  {line}", 4)
+
+
 def backtrace(selection: Selection, arguments: Arguments) -> Document:
+    calls = selection.host_calls()
+    if selection.attached is None and calls:
+        return Document({"host": [*calls]}, lambda _output: _host_lines(calls))
     machine = selection.machine.stopped.machine
     word, _, rest = arguments.text.partition(" ")
     is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
@@ -116,6 +125,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         if len(waves) == 1:
             yield from _stop_lines(selection, waves)
             yield from shown_frames.lines(waves[0])
+            yield from _host_lines(calls)
             document.hints += shown_frames.hints
             if selection.machine[waves[0]].end.is_failure:
                 document.status = NO_ANSWER
@@ -136,6 +146,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     document = Document(
         {
             "target": machine.target.name,
+            **({"host": [*calls]} if calls else {}),
             "stacks": map(stack_json, groups()),
             "problems": (problem_json(error) for error in selection.machine.stopped.problems),
         },

@@ -336,6 +336,12 @@ COMMANDS = (
                          operand("[REGEXP]", "searched in their names")),
              help="From and To are the addresses of each file's instructions; without a state, those for which it was "
                   "linked."),
+    question("info launches", "the launches of a program that is debugged as a whole", "programs.info_launches",
+             group=FILES, help="Each with its kernel, sizes, and the line of the host that has launched it."),
+    question("host", "the calls of the host, or what GDB says of it", "programs.host", group=FILES,
+             operands="[COMMAND]", help="For a program that is debugged as a whole. Without COMMAND the calls in which "
+             "the host is, behind the wrappers of its runtime. With COMMAND, such as `host print n` or `host info "
+             "locals`, gdb answers in the frame of the innermost of them."),
     question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
              "execution.info_machine", group=FILES,
             help="If llvmlite is installed, blocks of instructions that run often become machine code of the host. "

@@ -40,6 +40,12 @@ def debug(session: Session, options: Any) -> int:
         return leaving.status
     finally:
         runner.close()
+        if options.begin is not None:
+            from dwarfgpu.questions.execution import KernelRun
+
+            whole = debugger.state_of(KernelRun).whole
+            if whole is not None:
+                whole.end()
 
 
 def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
@@ -101,6 +107,9 @@ def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
     from dwarfgpu.states.program import is_state
 
+    if options.begin is not None:
+        options.begin(debugger)
+        return
     if options.state is None and options.file is not None and is_state(options.file):
         options.state, options.file = options.file, None
     has_machine = any(each is not None for each in (options.state, options.kernel, options.grid))

@@ -64,8 +64,11 @@ class Process(Protocol):
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
         """Return what a call gets that an error has ended."""
 
-    def answered(self) -> None:
-        """Called when the program has the answer of a call, and goes on."""
+    def holds(self, call: HostCall) -> bool:
+        """Return whether a call waits until `HostThread.begin`."""
+
+    def answered(self, send: Callable[[], object]) -> None:
+        """Called when a call has its answer; the program goes on when it is sent."""
 
     def ended(self) -> None:
         """Called when it has ended."""
@@ -157,7 +160,8 @@ class HostThread:
             elif kind == CALL and words + frames <= _MOST_WORDS:
                 values = array.array("Q", self._take(8 * (words + frames)))
                 call = HostCall(self, number, values[:words], values[words:])
-                self._begin(call)
+                if not self.process.holds(call):
+                    self.begin(call)
             else:
                 return False
         except (OSError, EOFError):
@@ -169,7 +173,8 @@ class HostThread:
             running.close()
         self.socket.close()
 
-    def _begin(self, call: HostCall) -> None:
+    def begin(self, call: HostCall) -> None:
+        """Do what a call asks for."""
         try:
             returned = self.process.function(call.number)(call, *call.words)
         except DwarfGpuError as error:
@@ -195,8 +200,7 @@ class HostThread:
 
     def _return(self, result: Any) -> None:
         self.effect(RETURN, (result or 0) & (1 << 64) - 1, 0, 0)
-        self._flush()
-        self.process.answered()
+        self.process.answered(self._flush)
 
     def _flush(self) -> None:
         pending, self._pending = self._pending, bytearray()

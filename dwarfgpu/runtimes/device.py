@@ -53,6 +53,9 @@ class HostLaunch:
     number: int
     """From 1 on, in the order of the calls."""
     kernel: str
+    grid: tuple[int, ...]
+    """Its work-items."""
+    work_group: tuple[int, ...]
     origin: Any
     """The call that launched it."""
     running: Running | None = None
@@ -150,8 +153,8 @@ class ProgramDevice:
     """The processor that code is chosen for; None for that of the first module."""
     is_checked: Callable[[HostLaunch], bool] = lambda _launch: True
     """Returns whether a launch is checked, if any is."""
-    begin_launch: Callable[[HostLaunch], object] = lambda _launch: None
-    """Called before each launch, with its waves at the first instruction."""
+    execute: Callable[[ProgramDevice, HostLaunch], object] = lambda device, launch: device.finish(launch)
+    """Called with each launch whose waves are at the first instruction, to run and to `finish` it."""
     report_launch: Callable[[HostLaunch], object] = lambda _launch: None
     """Called after each launch, while the machine is as it left it."""
     report_problem: Callable[[Misuse], object] = lambda _problem: None
@@ -271,8 +274,7 @@ class ProgramDevice:
         """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more."""
         launch = self.prepare(kernel, grid, work_group, segment, shared=shared, origin=origin)
         if launch.running is not None:
-            launch.halt = launch.running.run() if self.check else launch.running.machine.run()
-            self.finish(launch)
+            self.execute(self, launch)
         return launch
 
     def prepare(
@@ -287,7 +289,7 @@ class ProgramDevice:
     ) -> HostLaunch:
         """Put the waves of a kernel at its first instruction; `finish` ends a launch that runs."""
         self._launches += 1
-        launch = HostLaunch(self._launches, kernel.name, origin)
+        launch = HostLaunch(self._launches, kernel.name, grid, work_group, origin)
         if self.failed is not None:
             return launch
         try:
@@ -310,13 +312,14 @@ class ProgramDevice:
             self.report_launch(launch)
             return launch
         launch.running = Running(launched, program=kernel.module.program)
-        self.begin_launch(launch)
         return launch
 
     def finish(self, launch: HostLaunch) -> None:
-        """Report what a launch has come to, and make room for the next one."""
+        """Run a launch to its end, report what it has come to, and make room for the next one."""
         running = launch.running
         assert running is not None  # noqa: S101 (it was prepared)
+        if launch.halt is None:
+            launch.halt = running.run() if self.check else running.machine.run()
         for text in running.printed():
             self.print_text(text)
         if not launch.has_ended:

@@ -67,13 +67,20 @@ class Debugging:
     """
 
     def __init__(
-        self, launched: Launched | Running, *, attached: Attached | None = None, points: Breakpoints | None = None
+        self,
+        launched: Launched | Running,
+        *,
+        attached: Attached | None = None,
+        points: Breakpoints | None = None,
+        is_one_of_many: bool = False,
     ) -> None:
         self.running = launched if isinstance(launched, Running) else Running(launched, attached=attached)
         self.machine = self.running.machine
         self.device = self.machine.device
         self.history: History = self.machine.past or History(self.machine)
         self.points = Breakpoints() if points is None else points
+        self.is_one_of_many = is_one_of_many
+        """Whether breakpoints may be for other launches of the program, or for its host."""
         self.only: int | None = None
         """The wave that runs alone; None if all run."""
         self.texts_shown = 0
@@ -98,6 +105,8 @@ class Debugging:
                 try:
                     (self.insert if point.watched is None else self._watch_again)(point)
                 except DwarfGpuError as error:  # one that was set before there was a launch
+                    if is_one_of_many:
+                        continue
                     self.dprinted.append(f"Error in re-setting breakpoint {point.number}: {error.message}\n")
 
     @property
@@ -155,6 +164,9 @@ class Debugging:
     def insert(self, point: Breakpoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
         addresses = self.running.stops_with(point.text, point.condition)
+        moved = self.running.moved_text(point.text, addresses) if self.is_one_of_many else None
+        if moved is not None:
+            raise UsageError(moved)
         point.addresses, point.holds = addresses, lambda arrival: self._stopping(point, arrival)
         self.device.add_breakpoint(point)
 

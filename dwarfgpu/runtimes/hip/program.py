@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define, field
 
@@ -56,6 +56,16 @@ class HipEvent:
     recorded: float | None = None
 
 
+class HostDebugger(Protocol):
+    """What stops a program at its calls."""
+
+    def holds(self, program: HipProgram, call: HostCall) -> bool:
+        """Return whether a call waits."""
+
+    def answered(self, send: Callable[[], object]) -> None:
+        """Send the answer of a call once the program may go on."""
+
+
 @define(eq=False)
 class HipProgram:
     """A process that calls functions of HIP."""
@@ -76,6 +86,7 @@ class HipProgram:
     """What is to do once the program has its answer."""
     lacking: dict[str, None] = field(factory=dict)
     """The functions that were called and do not exist here."""
+    debugger: HostDebugger | None = None
     _handles: int = 0
     _strings: dict[str, int] = field(factory=dict)
     _text_room: tuple[int, int] = (0, 0)
@@ -111,9 +122,16 @@ class HipProgram:
         self.problem("code", str(error), call)
         return self._end(call, Failure(errors.NO_BINARY))
 
-    def answered(self) -> None:
+    def holds(self, call: HostCall) -> bool:
+        return self.debugger is not None and self.debugger.holds(self, call)
+
+    def answered(self, send: Callable[[], object]) -> None:
+        if self.debugger is None:
+            send()
         while self.work:
             self.work.pop(0)()
+        if self.debugger is not None:  # the host stays at the launch while its kernel runs
+            self.debugger.answered(send)
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
@@ -121,6 +139,10 @@ class HipProgram:
             if buffer.origin is not None and self.device.failed is None:
                 message = f"{self.name_of(buffer)} was not freed: {buffer.size} bytes"
                 self.problem("leak", message, None, ("allocated", buffer.origin))
+
+    def name_of_call(self, call: HostCall) -> str:
+        """Return the function of a call."""
+        return API.rows[call.number - 1][0].name if 1 <= call.number <= len(API.rows) else "an access"
 
     def _end(self, call: HostCall, result: Any) -> int:
         """Keep the error of a call, and write what kernels have printed."""

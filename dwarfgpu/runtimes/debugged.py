@@ -1,0 +1,285 @@
+"""A whole program under the debugger: it stops at its launches, and at calls from lines of its host."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.children import PrivateFolder
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.breakpoints import BREAK, Breakpoint
+from dwarfgpu.program.code.code_object import CodeObject, list_contents, opened
+from dwarfgpu.program.frames.linespec import Linespecs
+from dwarfgpu.render.layout import counted
+from dwarfgpu.runtimes.hip.program import HipProgram
+from dwarfgpu.runtimes.started import StartedProgram, check_program
+from dwarfgpu.states.program import Program
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.device import HostLaunch, Misuse, ProgramDevice
+    from dwarfgpu.runtimes.host import HostLine
+
+_LINE = re.compile(r"(?:(.*):)?(\d+)$")
+_IS_LAUNCH = re.compile(r"[Ll]aunch")
+_SECONDS_OF_GDB = 60
+
+
+class DebuggedProgram:
+    """A program whose launches a debugger runs one after the other."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        begin: Callable[[int, Callable[[ProgramDevice, HostLaunch], None]], HipProgram],
+        points: Callable[[], Iterable[Breakpoint]],
+    ) -> None:
+        check_program(words)
+        self.words = words
+        self.launches: list[HostLaunch] = []
+        self.why = "The program is not being run."
+        self._begin = begin
+        self._points = points
+        self._path = shutil.which(words[0]) or words[0]
+        self._started: StartedProgram | None = None
+        self._program: HipProgram | None = None
+        """The process that has launched or called last."""
+        self._current: tuple[ProgramDevice, HostLaunch] | None = None
+        self._held: HostCall | None = None
+        """A call that waits because a breakpoint is at its line."""
+        self._send: Callable[[], object] | None = None
+        """Sends the answer of the call that has launched."""
+        self._point: Breakpoint | None = None
+        """The breakpoint at the call that is held, or that launches."""
+
+    # --- What runs it -------------------------------------------------------------------------------------------------
+
+    @property
+    def is_running(self) -> bool:
+        return self._started is not None
+
+    @property
+    def stops_here(self) -> bool:
+        return self._point is not None
+
+    def start(self) -> None:
+        """Start the program, once more if it runs."""
+        self.end()
+        self.launches.clear()
+        self._started = StartedProgram(self.words, self._new_process, is_apart=True)
+
+    def end(self) -> None:
+        """End the program."""
+        started, self._started = self._started, None
+        self._current = self._held = self._send = self._point = None
+        if started is not None:
+            started.close()
+            self.why = f"{self.words[0]} was ended"
+
+    def go_on(self) -> Running | None:
+        """End the launch that is there, and go to the next one; None if the program has ended, or a call is held."""
+        started = self._started
+        assert started is not None  # noqa: S101 (the caller knows)
+        with _interrupts() as came:
+            self._release()
+            is_there = True
+            while is_there and self._current is None and self._held is None and not came:
+                is_there = started.serve()
+        if self._current is not None:
+            launch = self._current[1]
+            self.why = f"Launch {launch.number}: {_launch_text(launch)}{self._place()}"
+            return launch.running
+        if self._held is not None and self._program is not None:
+            number = "" if self._point is None else f"Breakpoint {self._point.number}, "
+            self.why = f"{number}{self._program.name_of_call(self._held)} is called{self._place()}"
+            return None
+        if is_there:
+            self.why = "Interrupted: the program executes code of the host"
+            return None
+        status = started.status
+        started.close()
+        self.end()
+        how = f"exited with code {status:02o}" if status else "exited normally"
+        self.why = f"{self.words[0]} {how} after {counted(len(self.launches), 'launch', 'launches')}"
+        return None
+
+    def _release(self) -> None:
+        """Let the program go on from where it is."""
+        self._point = None
+        if self._current is not None:
+            (device, launch), self._current = self._current, None
+            assert launch.running is not None  # noqa: S101 (a launch that runs)
+            launch.halt = launch.running.machine.device.halt
+            device.finish(launch)
+        send, self._send = self._send, None
+        if send is not None:
+            with suppress(OSError):  # it may be gone
+                send()
+        held, self._held = self._held, None
+        if held is not None:
+            with suppress(OSError, EOFError):
+                held.thread.begin(held)
+
+    # --- What the program does ----------------------------------------------------------------------------------------
+
+    def _new_process(self, number: int) -> HipProgram:
+        program = self._begin(number, self._launched)
+        program.debugger = self
+        report = program.report_problem
+
+        def report_problem(program: HipProgram, problem: Misuse) -> None:
+            if self.is_running:  # what was ended has not freed its memory
+                report(program, problem)
+
+        program.report_problem = report_problem
+        return program
+
+    def _launched(self, device: ProgramDevice, launch: HostLaunch) -> None:
+        self._current = device, launch
+        self._program = launch.origin.process
+        self.launches.append(launch)
+
+    def holds(self, program: HipProgram, call: HostCall) -> bool:
+        """Return whether a call waits: a breakpoint is at a line or a function that it comes from."""
+        lines = program.host.stack(call.frames) if call.number else []
+        point = next((point for point in self._points() if _is_at(point, lines)), None)
+        if point is None or not point.counts():
+            return False
+        if point.is_temporary:
+            point.is_enabled = False
+        self._point, self._program = point, program
+        if _IS_LAUNCH.search(program.name_of_call(call)):
+            return False  # it stops at the first instruction of the kernel
+        self._held = call
+        return True
+
+    def answered(self, send: Callable[[], object]) -> None:
+        """Send the answer of a call, once a kernel that it has launched was finished."""
+        if self._current is None:
+            send()
+        else:
+            self._send = send
+
+    # --- Questions ----------------------------------------------------------------------------------------------------
+
+    def calls(self) -> list[str]:
+        """Return the calls of the host in which it is, innermost first."""
+        call = self._call()
+        return [] if call is None or self._program is None else [*map(str, self._program.host.stack(call.frames))]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what it has launched."""
+        return [
+            {
+                "number": launch.number,
+                "kernel": launch.name,
+                "grid": "x".join(map(str, launch.grid)),
+                "work_group": "x".join(map(str, launch.work_group)),
+                "state": _state(launch),
+                "place": next(map(str, launch.origin.process.host.stack(launch.origin.frames)), None),
+            }
+            for launch in self.launches
+        ]
+
+    def knows(self, place: str) -> bool:
+        """Return whether a place is one of the host or of the kernels in its file; True where that is not known."""
+        programs = [*self._programs()]
+        for program in programs:
+            here = ((file, 1) for file in program.outside.state.sources.all())
+            with suppress(DwarfGpuError):
+                Linespecs(program.outside, lambda files=here: next(files, None)).read(place)  # type: ignore[misc]
+                return True
+        return len(programs) < 2
+
+    def ask(self, line: str) -> str:
+        """Return what GDB answers to a command about the host, in the frame of the call where it is."""
+        call = self._call()
+        if call is None or self._program is None:
+            raise UsageError("the host is at no call", hint="`run` goes to the first launch")
+        gdb = shutil.which("gdb")
+        if gdb is None:
+            raise UsageError("there is no gdb, which reads the variables of the host", hint="apt install gdb")
+        stack = self._program.host.stack(call.frames)
+        frame = [] if not stack else ["-ex", f"frame function {stack[0].function.partition('(')[0]}"]
+        words = [gdb, "-nx", "-batch", "-p", str(self._program.number), "-ex", "set confirm off"]
+        with PrivateFolder() as folder:
+            done = folder.run([*words, *frame, "-ex", "echo <answer>\\n", "-ex", line], limit=_SECONDS_OF_GDB)
+        text, problems = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+        answer = text.partition("<answer>\n")[2].rpartition("[Inferior 1 ")[0]
+        if not answer.strip():
+            reason = (problems.strip().splitlines() or ["it says nothing"])[-1]
+            raise UsageError(f"gdb: {reason}", kind="no_answer")
+        return answer
+
+    def _call(self) -> HostCall | None:
+        if self._held is not None:
+            return self._held
+        call: HostCall | None = None if self._current is None else self._current[1].origin
+        return call
+
+    def _place(self) -> str:
+        return next((f", at {line}" for line in self.calls()), "")
+
+    def code(self) -> Program | None:
+        """Return the first code with kernels in the file of the program."""
+        return next((program for program in self._programs() if program.file.is_amdgpu), None)
+
+    def _programs(self) -> Iterator[Program]:
+        """Yield the program, and the code in its file."""
+        try:
+            yield Program(opened(self._path))
+            for number, entry in enumerate(list_contents(self._path).entries):
+                if entry.kind != "host" and entry.format != "empty":
+                    code: CodeObject = opened(f"{self._path}@{number}")
+                    if code.is_amdgpu:
+                        yield Program(code)
+        except DwarfGpuError:
+            return
+
+
+def _is_at(point: Breakpoint, lines: Sequence[HostLine]) -> bool:
+    """Return whether a breakpoint is at one of some lines, or in a function that is named like its place."""
+    if point.kind != BREAK or not point.is_enabled or point.addresses:
+        return False
+    found = _LINE.fullmatch(point.text)
+    if found is None:
+        return any(line.function.partition("(")[0] == point.text for line in lines)
+    file, number = found[1], int(found[2])
+    return any(
+        line.line == number and line.file is not None and (file is None or f"/{line.file}".endswith(f"/{file}"))
+        for line in lines
+    )
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Let ^C be noted, and interrupt nothing: a call that is being carried out gets its answer."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _launch_text(launch: HostLaunch) -> str:
+    assert launch.running is not None  # noqa: S101 (a launch that runs)
+    geometry = launch.running.launched.geometry
+    groups = counted(geometry.group_count, "work-group")
+    return f"{launch.name}, {groups}, {counted(geometry.wave_count, 'wave')}"
+
+
+def _state(launch: HostLaunch) -> str:
+    halt = launch.halt if launch.running is None else launch.running.machine.device.halt
+    if launch.running is not None and (halt is None or halt.kind not in ("fault", "trap", "stuck")):
+        return "running"
+    return "cannot run" if halt is None else "has ended" if halt.has_ended else halt.kind

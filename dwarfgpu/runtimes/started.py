@@ -1,0 +1,79 @@
+"""A program that was started with a device of its own: the libraries, the server for its calls, and its process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from dwarfgpu.children import PrivateFolder, end_program, start_program
+from dwarfgpu.errors import UsageError
+from dwarfgpu.runtimes.connection import Server, socket_path
+from dwarfgpu.runtimes.hip.library import install
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from dwarfgpu.runtimes.connection import Process
+
+SECONDS = 0.1
+"""How often the end of the program is looked for where the system does not tell it."""
+
+
+def check_program(words: Sequence[str]) -> None:
+    """Refuse a program that cannot be started."""
+    if sys.platform != "linux":
+        raise UsageError("whole programs need Linux", hint="`dwarfgpu run` executes a kernel on any system")
+    if shutil.which(words[0]) is None:
+        hint = f"./{words[0]} names a program in this folder" if os.path.isfile(words[0]) else None
+        raise UsageError(f"there is no program {words[0]!r}", kind="no_program", hint=hint)
+
+
+class StartedProgram:
+    """A program that runs until `close`; ``begin`` makes what stands for it, and for each of its children."""
+
+    def __init__(self, words: Sequence[str], begin: Callable[[int], Process], *, is_apart: bool = False) -> None:
+        check_program(words)
+        self._is_closed = False
+        self._folder = PrivateFolder()
+        try:
+            library = self._folder.path / "lib"
+            library.mkdir()
+            install(library)
+            path = socket_path(self._folder.path)
+            self._server = Server(path, begin)
+            searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
+            variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched}
+            self.process = start_program(words, variables, is_apart=is_apart)
+        except BaseException:
+            self._folder.end()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, as shells have it; None while it runs."""
+        code = self.process.poll()
+        return code if code is None or code >= 0 else 128 - code
+
+    def serve(self) -> bool:
+        """Do what its calls ask for, for a while; return whether it is still there."""
+        if self.process.poll() is None:
+            self._server.serve(SECONDS)
+            return True
+        return self._server.serve(0)
+
+    def close(self) -> None:
+        """End it, and remove what was made for it."""
+        if not self._is_closed:
+            self._is_closed = True
+            end_program(self.process)
+            self._server.close()
+            self._folder.end()

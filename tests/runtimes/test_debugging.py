@@ -1,0 +1,86 @@
+"""Whole programs under the debugger: from launch to launch, with the lines of the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.runtimes.test_hip import built, dwarfgpu, pytestmark  # noqa: F401 (they apply here, too)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+START = "./steps is debugged from launch to launch. `run` goes to the first one."
+
+
+def debugged(program: Path, *commands: str, words: tuple[str, ...] = ()) -> tuple[list[str], str, int]:
+    """Return what commands print, their errors, and the exit status."""
+    steps = [word for command in commands for word in ("-ex", command)]
+    done = dwarfgpu("debug", "-batch", "-nx", *steps, "--args", f"./{program.name}", *words, cwd=program.parent)
+    head, *lines = done.stdout.splitlines()
+    assert head == START
+    return [line for line in lines if line != "scaled"], done.stderr, done.returncode
+
+
+def test_from_launch_to_launch(built: Callable[[str], Path]) -> None:  # noqa: F811
+    lines, problems, status = debugged(
+        built("steps"), "break nothing", "run", "bt", "break steps.hip:30", "break shift",
+        "tbreak steps.hip:9 if i == 70", "continue", "print i", "continue", "bt", "continue", "continue",
+        "info launches", "continue", "continue",
+    )  # fmt: skip
+    text = "\n".join(lines)
+    expected = [
+        "[Launch 1: scale(float*, float, int), 2 work-groups, 4 waves, at steps.hip:17 in step]",
+        "host #0  steps.hip:17 in step", "host #1  steps.hip:26 in main",
+        "Breakpoint 1 (steps.hip:30) pending.", "Breakpoint 2 at ", "Temporary breakpoint 3 at ",
+        "Wave 3 hit Temporary breakpoint 3, with lane [6]", "$1 = 70",
+        "[Breakpoint 1, hipMemcpy is called, at steps.hip:30 in main]", "host #0  steps.hip:30 in main",
+        "Wave 1 hit Breakpoint 2, with lanes [0-31]",
+        "Wave 4 received signal SIGSEGV, Segmentation fault.", "of `data` from steps.hip:24",
+        "  3  shift(float*, int)         128x1x1  64x1x1      fault      steps.hip:31 in main",
+        "[./steps exited with code 03 after 3 launches]",
+    ]  # fmt: skip
+    at = 0
+    for part in expected:
+        at = text.find(part, at)
+        assert at >= 0, f"{part!r} is missing or out of order in\n{text}\n{problems}"
+    assert "neither a kernel nor the program has 'nothing'" in problems
+    assert "not being run" in problems, "after its end"
+    assert status == 2
+
+
+def test_start_kill_and_check(built: Callable[[str], Path]) -> None:  # noqa: F811
+    lines, problems, _status = debugged(
+        built("steps"), "start", "kill", "info launches", "break shift", "run", "c", "bt"
+    )
+    text = "\n".join(lines)
+    assert "[./steps was ended]" in text
+    assert text.count("[Launch 1: scale") == 1, "with a breakpoint, `run` goes to that"
+    assert "host #0  steps.hip:31 in main" in text
+    assert not problems
+
+
+def test_the_host_by_gdb(built: Callable[[str], Path], require_tool: Callable[..., str]) -> None:  # noqa: F811
+    require_tool("gdb")
+    lines, problems, _status = debugged(built("steps"), "run", "host", "host print factor", "host print nothing_here")
+    assert lines[-3:] == ["#0  steps.hip:17 in step", "#1  steps.hip:26 in main", "$1 = 2"]
+    assert 'gdb: No symbol "nothing_here" in current context.' in problems
+
+
+def test_what_is_refused(built: Callable[[str], Path], tmp_path: Path) -> None:  # noqa: F811
+    for words, text in (
+        (("--state", "x", "--args", built("steps")), "takes no state"),
+        (("--args", tmp_path / "none"), "there is no program"),
+        (("-batch", "-ex", "host"), "no program is debugged as a whole"),
+        (("-batch", "-ex", "info launches"), "no program is debugged as a whole"),
+    ):
+        done = dwarfgpu("debug", *words)
+        assert text in done.stderr
+        assert done.returncode == 2
+
+
+def test_an_interrupt_reaches_the_debugger_alone(built: Callable[[str], Path]) -> None:  # noqa: F811
+    """^C while the host computes: the prompt is back, and the program can go on or be ended."""
+    lines, problems, _status = debugged(built("steps"), "break shift", "run", "kill", words=("wait",))
+    assert "[Interrupted: the program executes code of the host]" in lines, problems
+    assert lines[-1] == "[./steps was ended]"
