@@ -85,8 +85,12 @@ class HostCall:
         self.frames = frames
         """The return addresses, innermost first."""
 
+    def at(self, frames: Sequence[int]) -> HostCall:
+        """Return this call as if it came from another place."""
+        return HostCall(self.thread, self.number, self.words, frames)
+
     async def read(self, address: int, size: int) -> bytes:
-        """Return bytes of the program."""
+        """Return bytes of the program, which has carried out all effects before."""
         self.thread.effect(READ, address, 0, size)
         return _sized(await _reply(), size)
 

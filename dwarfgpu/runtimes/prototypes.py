@@ -11,8 +11,14 @@ from dwarfgpu.immutable import frozen
 
 _PROTOTYPE = re.compile(r"(?P<returned>.+?)\b(?P<name>\w+)\((?P<parameters>.*)\)")
 _PARAMETER = re.compile(r"(?P<type>.+?)(?P<name>\w+)")
-SIGNED, UNSIGNED, WORD, TRIPLE = "int", "unsigned", "word", "dim3"
-"""How an argument is passed: 4 bytes, with or without a sign, 8 bytes, or three numbers of 4 bytes."""
+SIGNED, UNSIGNED, WORD = "int", "unsigned", "word"
+"""How an argument is passed: 4 bytes, with or without a sign, or 8 bytes."""
+_STRUCTURES = {
+    "dim3": ("uint32_t", ("x", "y", "z")),
+    "hipExtent": ("word", ("width", "height", "depth")),
+    "hipPitchedPtr": ("word", ("pointer", "pitch", "width", "height")),
+}
+"""The structures that are passed by value: the type of their members, and their names."""
 _TEXT = "const char *"
 _WORDS = ("size_t", "uint64_t", "unsigned long long", "word")
 _LOW = (1 << 32) - 1
@@ -43,14 +49,14 @@ class Prototype:
     @property
     def word_count(self) -> int:
         """The words that a call has."""
-        return sum(3 if kind == TRIPLE else 1 for kind in self.parameters)
+        return sum(len(_STRUCTURES[kind][1]) if kind in _STRUCTURES else 1 for kind in self.parameters)
 
     def arguments(self, words: Iterable[int]) -> Iterator[Any]:
         """Yield the arguments that words of a call are."""
         given = iter(words)
         for kind in self.parameters:
-            if kind == TRIPLE:
-                yield (next(given), next(given), next(given))
+            if kind in _STRUCTURES:
+                yield tuple(next(given) for _member in _STRUCTURES[kind][1])
                 continue
             word = next(given)
             low = word & _LOW
@@ -58,8 +64,8 @@ class Prototype:
 
 
 def _words(kind: str, name: str) -> Iterator[str]:
-    if kind == TRIPLE:
-        yield from (f"{name}.{axis}" for axis in "xyz")
+    if kind in _STRUCTURES:
+        yield from (f"{name}.{member}" for member in _STRUCTURES[kind][1])
     else:
         yield name if kind == WORD else f"(word){name}"
 
@@ -83,7 +89,15 @@ def _kind(type_name: str) -> str:
     plain = type_name.removeprefix("const ")
     if "*" in plain or plain in _WORDS:
         return WORD
-    return {"dim3": TRIPLE, "unsigned": UNSIGNED}.get(plain, SIGNED)
+    return plain if plain in _STRUCTURES or plain == UNSIGNED else SIGNED
+
+
+class CallRefused(Exception):
+    """Ends a call with what it returns."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(result)
+        self.result = result
 
 
 class Api:
@@ -103,7 +117,10 @@ class Api:
 
     def source(self) -> str:
         """Return the stubs as a part of the door's C."""
-        lines = ['#include "core.h"', "typedef struct { uint32_t x, y, z; } dim3;"]
+        lines = ['#include "core.h"']
+        lines += [
+            f"typedef struct {{ {kind} {', '.join(names)}; }} {name};" for name, (kind, names) in _STRUCTURES.items()
+        ]
         lines += [row.stub.replace("#", str(number)) for number, (row, _) in enumerate(self.rows, 1)]
         return "\n".join(lines) + "\n"
 
@@ -112,9 +129,15 @@ class Api:
         row, function = self.rows[number - 1]
         if len(words) != row.word_count:
             raise EOFError(f"{row.name} is called with {len(words)} words")
-        result = function(call, *row.arguments(words))
+        try:
+            result = function(call, *row.arguments(words))
+        except CallRefused as refused:
+            result = refused.result
         return _awaited(call, result, end) if inspect.iscoroutine(result) else end(call, result)
 
 
 async def _awaited(call: Any, result: Any, end: Callable[[Any, Any], int]) -> int:
-    return end(call, await result)
+    try:
+        return end(call, await result)
+    except CallRefused as refused:
+        return end(call, refused.result)

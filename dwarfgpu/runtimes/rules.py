@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import Severity
 
 _MEMORY, _ERRORS = "HIP Runtime API Reference, Memory Management", "HIP Runtime API Reference, Error Handling"
+_GRAPHS = "HIP Runtime API Reference, Graph Management"
 _MODULES = "HIP Runtime API Reference, Module Management"
 _LAUNCHES, _MODEL = (
     "HIP Runtime API Reference, Execution Control",
@@ -32,6 +33,8 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
     ("invalid-launch", ERROR, _LAUNCHES, "A launch names a kernel, and sizes that the device has.",
      "change the sizes of the launch"),
     ("empty-launch", WARNING, _LAUNCHES, "A launch has threads.", "leave out launches without work"),
+    ("capture", ERROR, _GRAPHS, "While a stream captures, calls do not wait for it, nor depend on the legacy stream.",
+     "call it before the capture or behind it, or give it a stream that captures"),
     ("code", ERROR, _MODULES, "Code is for the processor of the device.", "compile it for that processor"),
     ("not-supported", WARNING, "docs/programs.md, Limits", "The program calls only functions that are here.",
      "let the program do without it"),

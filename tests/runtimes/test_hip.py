@@ -82,6 +82,16 @@ def test_right(built: Callable[[str], Path]) -> None:
     assert done.stderr.splitlines()[-1] == "46 launches, 5 kernels, no error"
 
 
+@pytest.mark.parametrize("name", ["graphs"])
+def test_functions(built: Callable[[str], Path], name: str) -> None:
+    """Programs that name what they print at the end of their source, the last line of `exec` behind it."""
+    done = dwarfgpu("exec", built(name))
+    *printed, last = re.findall(
+        "^// (.*)", (PROGRAMS / f"{name}.hip").read_text().rpartition("// Prints:")[2], re.MULTILINE
+    )
+    assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == (printed, last)
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(built: Callable[[str], Path], name: str) -> None:
     done = dwarfgpu("exec", built("wrong"), name)
@@ -246,7 +256,7 @@ def test_the_c_of_the_library(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     done = dwarfgpu("exec", tmp_path / "plain")
     assert done.stdout == "copied 1\nnot supported 801\nnull (nil)\n"
-    assert done.stderr.splitlines()[0] == "warning: hipGraphCreate is not supported"
+    assert done.stderr.splitlines()[0] == "warning: hipIpcGetMemHandle is not supported"
     assert "ERROR" not in done.stderr
     assert "runtime error" not in done.stderr
 

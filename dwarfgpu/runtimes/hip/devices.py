@@ -1,4 +1,4 @@
-"""Devices, errors, streams and events. All streams are in order, so what a stream or an event waits for has ended."""
+"""Devices, errors and occupancy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.errors import text_of
 from dwarfgpu.runtimes.hip.memory import TOTAL
-from dwarfgpu.runtimes.hip.program import API, LAST_ERROR, ApiText, Failure, HipEvent
+from dwarfgpu.runtimes.hip.program import API, LAST_ERROR, ApiText, Failure
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
@@ -172,11 +172,6 @@ def priority_range(call: HostCall, least: int, greatest: int) -> int:
     return errors.SUCCESS
 
 
-@API("hipError_t hipDeviceSynchronize()", "hipError_t hipDeviceReset()", "hipError_t hipCtxSynchronize()")
-def synchronize(call: HostCall) -> int:
-    return int(call.process.sticky())
-
-
 _ATTRIBUTES = {
     8: 1, 9: 1, 10: 1, 16: 0, 19: 4 << 20, 24: 1, 26: 1024, 27: 1024, 28: 1024, 29: LARGEST, 30: 65536, 31: 65536,
     56: 1024, 57: 2048, 59: 256, 60: 1_000_000, 63: UNITS, 71: 65536, 74: 1 << 16, 83: LARGEST, 5: CLOCK,
@@ -295,99 +290,4 @@ def block_size(call: HostCall, grid: int, block: int, _function: int, _shared: i
     size = min(limit, 1024) if limit > 0 else 1024
     call.write_number(block, size, 4)
     call.write_number(grid, UNITS * (2048 // size), 4)
-    return errors.SUCCESS
-
-
-# --- Streams and events -----------------------------------------------------------------------------------------------
-
-
-@API(
-    "hipError_t hipStreamCreate(void **stream)",
-    "hipError_t hipStreamCreateWithFlags(void **stream, unsigned flags)",
-    "hipError_t hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)",
-)
-def create_stream(call: HostCall, stream: int, *_flags: int) -> int:
-    handle = call.process.handle()
-    call.process.streams.add(handle)
-    call.write_number(stream, handle)
-    return int(call.process.sticky())
-
-
-@API("hipError_t hipStreamDestroy(void *stream)")
-def destroy_stream(call: HostCall, stream: int) -> int:
-    if stream not in call.process.streams:
-        return Failure(errors.INVALID_HANDLE)
-    call.process.streams.discard(stream)
-    return errors.SUCCESS
-
-
-@API(
-    "hipError_t hipStreamSynchronize(void *stream)",
-    "hipError_t hipStreamSynchronize_spt(void *stream)",
-    "hipError_t hipStreamQuery(void *stream)",
-    "hipError_t hipStreamQuery_spt(void *stream)",
-)
-def wait_for_stream(call: HostCall, _stream: int) -> int:
-    return int(call.process.sticky())
-
-
-@API(
-    "hipError_t hipStreamGetFlags(void *stream, unsigned *flags)",
-    "hipError_t hipStreamGetPriority(void *stream, int *priority)",
-)
-def stream_number(call: HostCall, _stream: int, pointer: int) -> int:
-    call.write_number(pointer, 0, 4)
-    return errors.SUCCESS
-
-
-@API("hipError_t hipStreamWaitEvent(void *stream, void *event, unsigned flags)")
-def wait_for_event(call: HostCall, _stream: int, event: int, _flags: int) -> int:
-    return call.process.sticky() if event in call.process.events else Failure(errors.INVALID_HANDLE)
-
-
-@API("hipError_t hipStreamAddCallback(void *stream, void *function, void *data, unsigned flags)")
-async def add_callback(call: HostCall, stream: int, function: int, data: int, _flags: int) -> int:
-    await call.invoke(function, stream, int(call.process.sticky()), data)
-    return errors.SUCCESS
-
-
-@API("hipError_t hipLaunchHostFunc(void *stream, void *function, void *data)")
-async def launch_host_function(call: HostCall, _stream: int, function: int, data: int) -> int:
-    await call.invoke(function, data)
-    return errors.SUCCESS
-
-
-@API("hipError_t hipEventCreate(void **event)", "hipError_t hipEventCreateWithFlags(void **event, unsigned flags)")
-def create_event(call: HostCall, event: int, *_flags: int) -> int:
-    handle = call.process.handle()
-    call.process.events[handle] = HipEvent()
-    call.write_number(event, handle)
-    return int(call.process.sticky())
-
-
-@API("hipError_t hipEventDestroy(void *event)")
-def destroy_event(call: HostCall, event: int) -> int:
-    return errors.SUCCESS if call.process.events.pop(event, None) is not None else Failure(errors.INVALID_HANDLE)
-
-
-@API("hipError_t hipEventRecord(void *event, void *stream)", "hipError_t hipEventRecord_spt(void *event, void *stream)")
-def record_event(call: HostCall, event: int, _stream: int) -> int:
-    known = call.process.events.get(event)
-    if known is None:
-        return Failure(errors.INVALID_HANDLE)
-    known.recorded = call.process.now()
-    return int(call.process.sticky())
-
-
-@API("hipError_t hipEventSynchronize(void *event)", "hipError_t hipEventQuery(void *event)")
-def wait_for_record(call: HostCall, event: int) -> int:
-    return call.process.sticky() if event in call.process.events else Failure(errors.INVALID_HANDLE)
-
-
-@API("hipError_t hipEventElapsedTime(float *milliseconds, void *start, void *stop)")
-def elapsed(call: HostCall, milliseconds: int, start: int, stop: int) -> int:
-    begun, ended = (getattr(call.process.events.get(event), "recorded", None) for event in (start, stop))
-    if begun is None or ended is None:
-        return Failure(errors.INVALID_HANDLE)
-    call.write(milliseconds, struct.pack("<f", ended - begun))
     return errors.SUCCESS

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.arena import DEVICE, HOST, MANAGED
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.streams import check_no_capture, record_node, stream_for_work, streamed
+from dwarfgpu.runtimes.hip.work import MEM_ALLOC, MEM_FREE, MEMCPY, MEMSET, GraphNode
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -24,11 +26,14 @@ _DIRECTIONS = {
 """Their names, and whether the destination and the source are memory of the device."""
 TOTAL = 16 << 30
 """The bytes of memory that the device says to have."""
-_ALIGNED = 256
+MOST_ROWS = 1 << 22
+"""The rows that a call copies or fills."""
+ALIGNED = 256
 _TYPES = {HOST: 1, DEVICE: 2, MANAGED: 3}
 
 
-def _allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
+def allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
+    """Allocate memory, and write its address."""
     program: HipProgram = call.process
     if program.sticky():
         return program.sticky()
@@ -49,16 +54,30 @@ def _allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
 @API(
     "hipError_t hipMalloc(void **pointer, size_t size)",
     "hipError_t hipExtMallocWithFlags(void **pointer, size_t size, unsigned flags)",
-    "hipError_t hipMallocAsync(void **pointer, size_t size, void *stream)",
-    "hipError_t hipMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)",
 )
 def malloc(call: HostCall, pointer: int, size: int, *_more: int) -> int:
-    return _allocate(call, pointer, size, DEVICE)
+    check_no_capture(call)
+    return allocate(call, pointer, size, DEVICE)
+
+
+@API("hipError_t hipMallocAsync(void **pointer, size_t size, void *stream)")
+def malloc_async(call: HostCall, pointer: int, size: int, stream: int) -> int:
+    """Allocate memory; in a capture it is there from now on, and each launch has it."""
+    on = stream_for_work(call, stream)
+    result = allocate(call, pointer, size, DEVICE)
+    if size and not result and on is not None and on.capture is not None:
+        record_node(call, on, GraphNode(MEM_ALLOC, None, (call.process.device.arena.buffers[-1].address,), call.frames))
+    return result
+
+
+@API("hipError_t hipMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)")
+def malloc_from_pool(call: HostCall, pointer: int, size: int, _pool: int, stream: int) -> Any:
+    return malloc_async(call, pointer, size, stream)
 
 
 @API("hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)")
 def malloc_managed(call: HostCall, pointer: int, size: int, _flags: int) -> int:
-    return _allocate(call, pointer, size, MANAGED)
+    return allocate(call, pointer, size, MANAGED)
 
 
 @API(
@@ -68,23 +87,41 @@ def malloc_managed(call: HostCall, pointer: int, size: int, _flags: int) -> int:
     "hipError_t hipMemAllocHost(void **pointer, size_t size)",
 )
 def malloc_host(call: HostCall, pointer: int, size: int, _flags: int = 0) -> int:
-    return _allocate(call, pointer, size, HOST)
+    return allocate(call, pointer, size, HOST)
 
 
 @API("hipError_t hipMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)")
 def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: int) -> int:
-    row = -(-width // _ALIGNED) * _ALIGNED
+    row = -(-width // ALIGNED) * ALIGNED
     call.write_number(pitch, row)
-    return _allocate(call, pointer, row * height, DEVICE)
+    return allocate(call, pointer, row * height, DEVICE)
 
 
 @API(
     "hipError_t hipFree(void *pointer)",
-    "hipError_t hipFreeAsync(void *pointer, void *stream)",
     "hipError_t hipHostFree(void *pointer)",
     "hipError_t hipFreeHost(void *pointer)",
 )
-def free(call: HostCall, pointer: int, *_stream: int) -> int:
+def free(call: HostCall, pointer: int) -> int:
+    check_no_capture(call)
+    return release(call, pointer)
+
+
+@API("hipError_t hipFreeAsync(void *pointer, void *stream)")
+def free_async(call: HostCall, pointer: int, stream: int) -> int:
+    """Free memory; in a capture at each launch, unless a node of the graph has allocated it."""
+    on = stream_for_work(call, stream)
+    if on is None or on.capture is None:
+        return release(call, pointer)
+    is_own = any(node.kind == MEM_ALLOC and node.arguments == (pointer,) for node in on.capture.graph.nodes)
+    if is_own:
+        call.process.of_graphs.add(pointer)
+    record_node(call, on, GraphNode(MEM_FREE, None if is_own else release, (pointer,), call.frames))
+    return errors.SUCCESS
+
+
+def release(call: HostCall, pointer: int) -> int:
+    """Free memory."""
     program: HipProgram = call.process
     if not pointer or program.sticky():  # after a fault nothing was allocated any more
         return program.sticky()
@@ -127,7 +164,9 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
 def is_reachable(call: HostCall, address: int, size: int, what: str) -> bool:
     """Return whether bytes of the arena are in a buffer or in code; report it if they are not."""
     device = call.process.device
-    return device.arena.has_code_at(address) or device.buffer(address, size, what, call) is not None
+    if device.arena.has_code_at(address) and address + size <= device.arena.end:
+        return True
+    return device.buffer(address, size, what, call) is not None
 
 
 def _check_direction(call: HostCall, is_inside: tuple[bool, bool], kind: int) -> None:
@@ -148,6 +187,7 @@ def _check_direction(call: HostCall, is_inside: tuple[bool, bool], kind: int) ->
     "hipError_t hipMemcpyAsync_spt(void *to, const void *source, size_t size, int kind, void *stream)",
     "hipError_t hipMemcpyWithStream(void *to, const void *source, size_t size, int kind, void *stream)",
 )
+@streamed(MEMCPY)
 def memcpy(call: HostCall, to: int, source: int, size: int, kind: int, _stream: int = 0) -> int:
     return _copy(call, to, source, size, kind)
 
@@ -160,6 +200,7 @@ def memcpy(call: HostCall, to: int, source: int, size: int, kind: int, _stream: 
     "hipError_t hipMemcpyDtoHAsync(void *to, void *source, size_t size, void *stream)",
     "hipError_t hipMemcpyDtoDAsync(void *to, void *source, size_t size, void *stream)",
 )
+@streamed(MEMCPY)
 def memcpy_plain(call: HostCall, to: int, source: int, size: int, _stream: int = 0) -> int:
     return _copy(call, to, source, size)
 
@@ -168,6 +209,7 @@ def memcpy_plain(call: HostCall, to: int, source: int, size: int, _stream: int =
     "hipError_t hipMemcpyPeer(void *to, int to_device, const void *source, int device, size_t size)",
     "hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *source, int device, size_t size, void *stream)",
 )
+@streamed(MEMCPY)
 def memcpy_peer(
     call: HostCall, to: int, _to_device: int, source: int, _device: int, size: int, _stream: int = 0
 ) -> int:
@@ -180,6 +222,7 @@ def memcpy_peer(
     "hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *source, size_t pitch, size_t width, "
     "size_t height, int kind, void *stream)",
 )
+@streamed(MEMCPY)
 def memcpy_rows(
     call: HostCall,
     to: int,
@@ -193,8 +236,22 @@ def memcpy_rows(
 ) -> int:
     if width > min(pitch, to_pitch):
         return Failure(errors.INVALID_PITCH)
+    return copy_rows(call, (to, to_pitch), (source, pitch), (width, height), kind)
+
+
+def copy_rows(
+    call: HostCall, to: tuple[int, int], source: tuple[int, int], extent: tuple[int, int], kind: int = BY_ADDRESS
+) -> int:
+    """Copy rows of some bytes between addresses, each with the distance of its rows."""
+    width, height = extent
+    if height > MOST_ROWS:
+        return Failure(errors.INVALID_VALUE)
+    if not width:
+        return errors.SUCCESS
+    if to[1] == source[1] == width:
+        width, height = width * height, 1
     for row in range(height):
-        result = _copy(call, to + row * to_pitch, source + row * pitch, width, kind)
+        result = _copy(call, to[0] + row * to[1], source[0] + row * source[1], width, kind)
         if result:
             return result
     return errors.SUCCESS
@@ -221,6 +278,7 @@ def _symbol(call: HostCall, shadow: int, size: int, offset: int) -> int:
     "hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *source, size_t size, size_t offset, int kind, "
     "void *stream)",
 )
+@streamed(MEMCPY)
 def copy_to_symbol(
     call: HostCall, symbol: int, source: int, size: int, offset: int, kind: int, _stream: int = 0
 ) -> int:
@@ -233,6 +291,7 @@ def copy_to_symbol(
     "hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset, int kind, "
     "void *stream)",
 )
+@streamed(MEMCPY)
 def copy_from_symbol(call: HostCall, to: int, symbol: int, size: int, offset: int, kind: int, _stream: int = 0) -> int:
     address = _symbol(call, symbol, size, offset)
     return _copy(call, to, address, size, kind) if address else Failure(errors.INVALID_SYMBOL)
@@ -278,6 +337,7 @@ def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> i
     "hipError_t hipMemsetD8(void *to, int value, size_t count)",
     "hipError_t hipMemsetD8Async(void *to, int value, size_t count, void *stream)",
 )
+@streamed(MEMSET)
 def memset(call: HostCall, to: int, value: int, size: int, _stream: int = 0) -> int:
     return _fill(call, to, value, size, 1)
 
@@ -286,6 +346,7 @@ def memset(call: HostCall, to: int, value: int, size: int, _stream: int = 0) -> 
     "hipError_t hipMemsetD16(void *to, int value, size_t count)",
     "hipError_t hipMemsetD16Async(void *to, int value, size_t count, void *stream)",
 )
+@streamed(MEMSET)
 def memset_halves(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> int:
     return _fill(call, to, value, count, 2)
 
@@ -294,6 +355,7 @@ def memset_halves(call: HostCall, to: int, value: int, count: int, _stream: int 
     "hipError_t hipMemsetD32(void *to, int value, size_t count)",
     "hipError_t hipMemsetD32Async(void *to, int value, size_t count, void *stream)",
 )
+@streamed(MEMSET)
 def memset_words(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> int:
     return _fill(call, to, value, count, 4)
 
@@ -302,9 +364,19 @@ def memset_words(call: HostCall, to: int, value: int, count: int, _stream: int =
     "hipError_t hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)",
     "hipError_t hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, void *stream)",
 )
-def memset_rows(call: HostCall, to: int, pitch: int, value: int, width: int, height: int, _stream: int = 0) -> int:
-    for row in range(height):
-        result = _fill(call, to + row * pitch, value, width, 1)
+def memset_rows(call: HostCall, to: int, pitch: int, value: int, width: int, height: int, stream: int = 0) -> Any:
+    return fill_rows(call, to, pitch, value, 1, width, height, stream)
+
+
+@streamed(MEMSET)
+def fill_rows(
+    call: HostCall, to: int, pitch: int, value: int, size: int, width: int, height: int, _stream: int = 0
+) -> int:
+    """Fill rows with so many elements of some bytes each."""
+    if height > MOST_ROWS:
+        return Failure(errors.INVALID_VALUE)
+    for row in range(height if width else 0):
+        result = _fill(call, to + row * pitch, value, width, size)
         if result:
             return result
     return errors.SUCCESS

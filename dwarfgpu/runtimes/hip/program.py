@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import define, field
 
@@ -15,17 +15,21 @@ from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
 from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, Misuse, ModuleKernel, ProgramDevice
 from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.work import Capture, Graph, GraphNode, HipStream
 from dwarfgpu.runtimes.host import HostProgram
-from dwarfgpu.runtimes.prototypes import Api
+from dwarfgpu.runtimes.prototypes import Api, CallRefused
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.arena import Allocation
     from dwarfgpu.runtimes.connection import Function, HostCall
 
+_Kind = TypeVar("_Kind")
 LIBRARY = "libamdhip64.so"
 API = Api()
 LAST_ERROR = "last error"
+LEGACY, PER_THREAD = 1, 2
+"""The streams that each program has, by their handles; that with the handle 0 is the legacy one, too."""
 USUAL = "gfx1100"
 """The processor of a program that has registered no code yet."""
 
@@ -47,13 +51,6 @@ class DeviceVariable:
     binary: FatBinary
     name: str
     size: int
-
-
-@define(eq=False)
-class HipEvent:
-    """An event; what it was recorded behind has ended."""
-
-    recorded: float | None = None
 
 
 class HostDebugger(Protocol):
@@ -78,8 +75,15 @@ class HipProgram:
     kernels: dict[int, tuple[FatBinary, str]] = field(factory=dict)
     """The kernels by their handles: addresses of the program, or numbers of functions of modules."""
     variables: dict[int, DeviceVariable] = field(factory=dict)
-    events: dict[int, HipEvent] = field(factory=dict)
-    streams: set[int] = field(factory=set)
+    streams: dict[int, HipStream] = field(factory=lambda: {PER_THREAD: HipStream()})
+    captures: list[Capture] = field(factory=list)
+    """What streams are capturing now."""
+    captured: int = 0
+    """How many captures have begun."""
+    objects: dict[int, Any] = field(factory=dict)
+    """Events, graphs, nodes and others by their handles."""
+    of_graphs: set[int] = field(factory=set)
+    """The addresses of buffers that graphs allocate and free."""
     printed: list[bytes] = field(factory=list)
     """What kernels have printed and the program has not yet written."""
     work: list[Callable[[], object]] = field(factory=list)
@@ -89,7 +93,7 @@ class HipProgram:
     debugger: HostDebugger | None = None
     _handles: int = 0
     _strings: dict[str, int] = field(factory=dict)
-    _text_room: tuple[int, int] = (0, 0)
+    _room: tuple[int, int] = (0, 0)
 
     def __attrs_post_init__(self) -> None:
         self.host = HostProgram(self.number, LIBRARY)
@@ -128,15 +132,20 @@ class HipProgram:
     def answered(self, send: Callable[[], object]) -> None:
         if self.debugger is None:
             send()
-        while self.work:
-            self.work.pop(0)()
+        self.finish_work()
         if self.debugger is not None:  # the host stays at the launch while its kernel runs
             self.debugger.answered(send)
+
+    def finish_work(self) -> None:
+        """Do what was put off until the program has its answer."""
+        while self.work:
+            self.work.pop(0)()
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
         for buffer in self.device.leaks():
-            if buffer.origin is not None and self.device.failed is None:
+            is_left = buffer.origin is not None and buffer.address not in self.of_graphs
+            if is_left and self.device.failed is None:
                 message = f"{self.name_of(buffer)} was not freed: {buffer.size} bytes"
                 self.problem("leak", message, None, ("allocated", buffer.origin))
 
@@ -189,6 +198,40 @@ class HipProgram:
         """Return a number that names something, and no memory."""
         self._handles += 16
         return self._handles
+
+    def keep(self, found: Any) -> int:
+        """Keep an object; return its handle."""
+        handle = self.handle()
+        self.objects[handle] = found
+        return handle
+
+    def keep_node(self, node: GraphNode) -> int:
+        """Keep a node; return its handle."""
+        node.handle = self.keep(node)
+        return node.handle
+
+    def keep_graph(self, graph: Graph) -> int:
+        """Keep a graph and its nodes; return its handle."""
+        graph.handle = self.keep(graph)
+        for node in graph.nodes:
+            if not node.handle:
+                self.keep_node(node)
+        return graph.handle
+
+    def find(self, handle: int, kind: type[_Kind], error: int = errors.INVALID_VALUE) -> _Kind:
+        """Return an object by its handle; the call ends with an error if there is none."""
+        found = self.objects.get(handle)
+        if not isinstance(found, kind):
+            raise CallRefused(Failure(error))
+        return found
+
+    def stream(self, handle: int) -> HipStream | None:
+        """Return a stream by its handle, None for the legacy one."""
+        if handle in (0, LEGACY):
+            return None
+        if handle not in self.streams:
+            raise CallRefused(Failure(errors.CONTEXT_DESTROYED))
+        return self.streams[handle]
 
     def register(self, content: bytes) -> int:
         """Keep code; return its handle."""
@@ -294,16 +337,20 @@ class HipProgram:
     def string(self, call: HostCall, text: str) -> int:
         """Return the address of a text in the program, which stays there."""
         if text not in self._strings:
-            content = text.encode() + b"\0"
-            address, left = self._text_room
-            if left < len(content):
-                left = max(1 << 14, len(content))
-                address = self.device.malloc(left)
-                call.protect(address, left, is_open=True)
-            call.write(address, content)
-            self._strings[text] = address
-            self._text_room = address + len(content), left - len(content)
+            self._strings[text] = self.place(call, text.encode() + b"\0")
         return self._strings[text]
+
+    def place(self, call: HostCall, content: bytes) -> int:
+        """Put bytes into the program, where they stay; return their address."""
+        size = -(-len(content) // 16) * 16
+        address, left = self._room
+        if left < size:
+            left = max(1 << 14, size)
+            address = self.device.malloc(left)
+            call.protect(address, left, is_open=True)
+        call.write(address, content)
+        self._room = address + size, left - size
+        return address
 
     def now(self) -> float:
         """Return the time of events, in milliseconds."""

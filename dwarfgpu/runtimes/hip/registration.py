@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
@@ -12,6 +12,8 @@ from dwarfgpu.regular_files import read_input
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure, FatBinary
+from dwarfgpu.runtimes.hip.streams import streamed
+from dwarfgpu.runtimes.hip.work import KERNEL, HipEvent
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -123,8 +125,8 @@ def register_texture(_call: HostCall, _binary: int) -> None:
     "void *stream)",
 )
 async def launch_kernel(
-    call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, _stream: int
-) -> int:
+    call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, stream: int
+) -> Any:
     program: HipProgram = call.process
     if program.sticky():
         return program.sticky()
@@ -138,7 +140,24 @@ async def launch_kernel(
         program.problem("invalid-launch", message, call)
         return Failure(errors.INVALID_FUNCTION)
     values = await call.gather(args, [size for _offset, size in kernel.arguments])
-    return program.launch(call, kernel, grid, block, kernel.segment(values), shared)
+    return launch(call, handle, grid, block, kernel.segment(values), shared, stream)
+
+
+@streamed(KERNEL)
+def launch(
+    call: HostCall,
+    handle: int,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    segment: bytes,
+    shared: int,
+    _stream: int,
+) -> Any:
+    """Launch a kernel with its arguments as they are in the segment."""
+    kernel: ModuleKernel | None = call.process.kernel(handle)
+    if kernel is None:
+        return Failure(errors.INVALID_HANDLE)
+    return call.process.launch(call, kernel, grid, block, segment, shared)
 
 
 @API(
@@ -148,13 +167,14 @@ async def launch_kernel(
 async def launch_between_events(
     call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, stream: int,
     start: int, stop: int, _flags: int,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     program: HipProgram = call.process
-    result: int = await launch_kernel(call, handle, grid, block, args, shared, stream)
-    if start in program.events:
-        program.events[start].recorded = program.now()
-    if stop in program.events:
-        program.work.append(lambda: setattr(program.events[stop], "recorded", program.now()))
+    result = await launch_kernel(call, handle, grid, block, args, shared, stream)
+    begun, ended = (program.objects.get(event) for event in (start, stop))
+    if isinstance(begun, HipEvent):
+        begun.recorded = program.now()
+    if isinstance(ended, HipEvent):
+        program.work.append(lambda: setattr(ended, "recorded", program.now()))
     return result
 
 
@@ -165,20 +185,24 @@ async def launch_between_events(
     "unsigned by, unsigned bz, unsigned shared, void *stream, void **args)",
 )
 async def launch_function(
-    call: HostCall, handle: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, _stream: int,
+    call: HostCall, handle: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int,
     args: int, extra: int = 0,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     program: HipProgram = call.process
     if program.sticky():
         return program.sticky()
     kernel = program.kernel(handle) if handle in program.kernels else None
     if kernel is None:
         return Failure(errors.INVALID_HANDLE)
+    segment = await arguments_of(call, kernel, args, extra)
+    return launch(call, handle, (gx, gy, gz), (bx, by, bz), segment, shared, stream)
+
+
+async def arguments_of(call: HostCall, kernel: ModuleKernel, args: int, extra: int) -> bytes:
+    """Return the segment of a kernel whose arguments are behind pointers, or given as a segment."""
     if args:
-        segment = kernel.segment(await call.gather(args, [size for _offset, size in kernel.arguments]))
-    else:
-        segment = (await _packed(call, extra))[: kernel.size].ljust(kernel.size, b"\0")
-    return program.launch(call, kernel, (gx, gy, gz), (bx, by, bz), segment, shared)
+        return kernel.segment(await call.gather(args, [size for _offset, size in kernel.arguments]))
+    return (await _packed(call, extra))[: kernel.size].ljust(kernel.size, b"\0")
 
 
 async def _packed(call: HostCall, extra: int) -> bytes:

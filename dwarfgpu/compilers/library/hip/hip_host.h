@@ -30,11 +30,17 @@ enum hipError_t {
   hipErrorInsufficientDriver = 35, hipErrorMissingConfiguration = 52, hipErrorInvalidDeviceFunction = 98,
   hipErrorNoDevice = 100, hipErrorInvalidDevice = 101, hipErrorInvalidImage = 200, hipErrorInvalidContext = 201,
   hipErrorNoBinaryForGpu = 209, hipErrorInvalidSource = 300, hipErrorFileNotFound = 301,
-  hipErrorSharedObjectSymbolNotFound = 302, hipErrorInvalidHandle = 400, hipErrorNotFound = 500, hipErrorNotReady = 600,
+  hipErrorSharedObjectSymbolNotFound = 302, hipErrorInvalidHandle = 400, hipErrorInvalidResourceHandle = 400,
+  hipErrorIllegalState = 401, hipErrorNotFound = 500, hipErrorNotReady = 600,
   hipErrorIllegalAddress = 700, hipErrorLaunchOutOfResources = 701, hipErrorLaunchTimeOut = 702,
-  hipErrorPeerAccessAlreadyEnabled = 704, hipErrorPeerAccessNotEnabled = 705, hipErrorAssert = 710,
+  hipErrorPeerAccessAlreadyEnabled = 704, hipErrorPeerAccessNotEnabled = 705, hipErrorContextIsDestroyed = 709,
+  hipErrorAssert = 710,
   hipErrorHostMemoryAlreadyRegistered = 712, hipErrorHostMemoryNotRegistered = 713, hipErrorLaunchFailure = 719,
-  hipErrorCooperativeLaunchTooLarge = 720, hipErrorNotSupported = 801, hipErrorUnknown = 999, hipErrorRuntimeMemory = 1052
+  hipErrorCooperativeLaunchTooLarge = 720, hipErrorNotSupported = 801,
+  hipErrorStreamCaptureUnsupported = 900, hipErrorStreamCaptureInvalidated = 901, hipErrorStreamCaptureMerge = 902,
+  hipErrorStreamCaptureUnmatched = 903, hipErrorStreamCaptureUnjoined = 904, hipErrorStreamCaptureIsolation = 905,
+  hipErrorStreamCaptureImplicit = 906, hipErrorCapturedEvent = 907, hipErrorStreamCaptureWrongThread = 908,
+  hipErrorGraphExecUpdateFailure = 910, hipErrorUnknown = 999, hipErrorRuntimeMemory = 1052
 };
 enum hipMemcpyKind {
   hipMemcpyHostToHost, hipMemcpyHostToDevice, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice, hipMemcpyDefault
@@ -172,6 +178,8 @@ hipError_t hipEventSynchronize(hipEvent_t);
 hipError_t hipEventQuery(hipEvent_t);
 hipError_t hipEventElapsedTime(float *, hipEvent_t, hipEvent_t);
 hipError_t hipEventDestroy(hipEvent_t);
+hipError_t hipEventRecordWithFlags(hipEvent_t, hipStream_t, unsigned);
+hipError_t hipStreamGetDevice(hipStream_t, hipDevice_t *);
 typedef void (*hipHostFn_t)(void *);
 typedef void (*hipStreamCallback_t)(hipStream_t, hipError_t, void *);
 hipError_t hipLaunchHostFunc(hipStream_t, hipHostFn_t, void *);
@@ -206,6 +214,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *, size_t *, hipModule_t, const cha
 hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
   hipStream_t, void **, void **);
 }
+#include "hip_graphs.h"
 extern "C" {
 hipError_t dg_hipMalloc(void **, size_t) __asm__("hipMalloc");
 hipError_t dg_hipMallocAsync(void **, size_t, hipStream_t) __asm__("hipMallocAsync");
