@@ -455,11 +455,11 @@ def _of_node(call: HostCall, node: int, pointer: int, *, kind: int) -> int:
 for _form_of_nodes in _FORMS:
     _name, _more = _form_of_nodes.name, f", {_form_of_nodes.parameters}" if _form_of_nodes.parameters else ""
     API(
-        f"hipError_t hipGraphAdd{_name}GraphNode{_form_of_nodes.adder}(void **node, void *graph, const void *before, "
+        f"hipError_t hipGraphAdd{_name}Node{_form_of_nodes.adder}(void **node, void *graph, const void *before, "
         f"size_t count{_more})"
     )(partial(_add, form=_form_of_nodes))
     if _form_of_nodes.setter:
-        _changes = f"{_name}GraphNode{_form_of_nodes.setter}"
+        _changes = f"{_name}Node{_form_of_nodes.setter}"
         API(f"hipError_t hipGraph{_changes}(void *node{_more})")(partial(_set, form=_form_of_nodes))
         API(f"hipError_t hipGraphExec{_changes}(void *executable, void *node{_more})")(
             partial(_set_in_executable, form=_form_of_nodes)
