@@ -34,11 +34,25 @@ class Allocation:
     """The call that allocated it."""
     freed: Any = None
     """The call that freed it; None until then."""
+    undefined: bytearray | None = None
+    """Which of its bits nothing has written, where that is followed; None if all are defined."""
 
     @property
     def pages(self) -> int:
         """The bytes of memory that it takes."""
         return -(-max(self.size, 1) // PAGE) * PAGE
+
+    def set_bits(self, address: int, bits: bytes) -> None:
+        """Say which bits of some of its bytes are undefined."""
+        if self.undefined is None and any(bits):
+            self.undefined = bytearray(self.size)
+        if self.undefined is not None:
+            self.undefined[address - self.address : address - self.address + len(bits)] = bits
+
+    def bits(self, address: int, size: int) -> bytes:
+        """Return which bits of some of its bytes are undefined."""
+        start = address - self.address
+        return bytes(size) if self.undefined is None else bytes(self.undefined[start : start + size])
 
 
 class Arena:

@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.checks.findings import INIT, check_names
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
 from dwarfgpu.execution.launch import launch as launching
@@ -22,6 +23,7 @@ from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
@@ -192,6 +194,8 @@ class ProgramDevice:
         buffer = self.arena.allocate(size, kind, origin)
         if buffer is None:
             return 0
+        if kind == DEVICE and self.follows_undefined:
+            buffer.undefined = bytearray(b"\xff") * size
         if self.machine is not None:
             self._map(self.machine, buffer)
         return buffer.address
@@ -241,10 +245,27 @@ class ProgramDevice:
         for at in range(0, size, len(part)):
             length = min(len(part), size - at)
             self.arena.view(address + at, length)[:] = part[:length]
+        self.define(address, size)
 
     def copy(self, to: int, source: int, size: int) -> None:
         """Copy memory of the device."""
         self.arena.view(to, size)[:] = self.arena.view(source, size)
+        if self.follows_undefined:
+            known, target = self.arena.holding(source), self.arena.holding(to)
+            bits = bytes(size) if known is None or self.arena.has_code_at(source) else known.bits(source, size)
+            if target is not None and not self.arena.has_code_at(to):
+                target.set_bits(to, bits)
+
+    @property
+    def follows_undefined(self) -> bool:
+        """Whether it is known which bits of memory nothing has written."""
+        return self.check is not None and INIT in check_names(self.check, is_weak=False)
+
+    def define(self, address: int, size: int) -> None:
+        """Say that the program has written some bytes."""
+        buffer = self.arena.holding(address)
+        if buffer is not None and buffer.undefined is not None and not self.arena.has_code_at(address):
+            buffer.set_bits(address, bytes(size))
 
     def leaks(self) -> list[Allocation]:
         """Return the buffers that were not freed."""
@@ -312,6 +333,9 @@ class ProgramDevice:
             self.report_launch(launch)
             return launch
         launch.running = Running(launched, program=kernel.module.program)
+        for buffer in self.arena.buffers if machine.checks is not None and INIT in machine.checks.checks else ():
+            if buffer.undefined is not None and buffer.freed is None:
+                _undefined_memory(launch).put(buffer.address, buffer.undefined)
         return launch
 
     def finish(self, launch: HostLaunch) -> None:
@@ -325,6 +349,12 @@ class ProgramDevice:
         if not launch.has_ended:
             self.failed = launch
         self.report_launch(launch)
+        checks = running.machine.checks
+        if self.follows_undefined:
+            is_followed = checks is not None and INIT in checks.checks
+            for buffer in self.leaks():  # what a launch writes that is not checked counts as defined
+                bits = _undefined_memory(launch).undefined_bits(buffer.address, buffer.size) if is_followed else None
+                buffer.undefined = bits
         if launch.has_ended:
             self._forget(running.machine, running.launched)
             launch.running = None
@@ -337,6 +367,13 @@ class ProgramDevice:
         machine.segments.clear()
         machine.dispatches.clear()
         del machine.traps[len(machine.traps) - 1 :]
+
+
+def _undefined_memory(launch: HostLaunch) -> UndefinedMemory:
+    assert launch.running is not None  # noqa: S101 (it runs)
+    memory: Any = launch.running.machine.device.memory
+    found: UndefinedMemory = memory.init_check.memory
+    return found
 
 
 class _Name:

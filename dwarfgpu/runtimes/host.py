@@ -86,7 +86,7 @@ class HostProgram:
             text = Path(line.file).read_text(errors="replace").splitlines()[line.line - 1]
         except (OSError, IndexError):
             return None
-        found = _RESULT.search(text) if _ALLOCATES.search(text) else None
+        found = _RESULT.search(text) if len(_ALLOCATES.findall(text)) == 1 else None  # else it may be that of another
         return (found[1] or found[2]) if found else None
 
     def _at(self, address: int) -> Iterator[HostLine]:

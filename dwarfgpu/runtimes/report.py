@@ -27,7 +27,7 @@ from dwarfgpu.runtimes.rules import RULES, program_finding
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import FileFinding
-    from dwarfgpu.execution.control.check_report import Coverage
+    from dwarfgpu.execution.control.check_report import Coverage, NamedFinding
     from dwarfgpu.execution.control.profile import Counts, Profile
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import HostLaunch, Misuse
@@ -215,6 +215,7 @@ class ProgramReport:
                     self.found.append((of_file, (launched,)))
                     yield f"in {shown(launch.name)}:"
                     yield from finding_lines(finding)
+                    yield from _buffer_line(program, finding)
         if not launch.has_ended:
             self._counts["error"] += 1
             yield from self._fault(program, launch, launched)
@@ -277,6 +278,15 @@ class ProgramReport:
             self.progress.clear()
         for line in "\n".join(filter(None, lines)).splitlines():
             self.tell(line.replace("\t", "  "))
+
+
+def _buffer_line(program: HipProgram, finding: NamedFinding) -> Iterator[str]:
+    """Yield which buffer of the program a finding is about."""
+    address = finding.address if finding.space == "global" else None
+    arena = program.device.arena
+    buffer = None if address is None or address not in arena or arena.has_code_at(address) else arena.holding(address)
+    if buffer is not None and address is not None:
+        yield f"  byte {address - buffer.address} of {program.name_of(buffer)}, which has {buffer.size} bytes"
 
 
 def _calls(program: HipProgram, what: str, call: HostCall | None) -> tuple[str, list[HostLine]]:

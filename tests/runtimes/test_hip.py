@@ -117,6 +117,15 @@ def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) 
     assert all("memory instructions were executed; not covered: wrong.hip:8" in line for line in covered)
 
 
+def test_what_nothing_has_written(built: Callable[[str], Path]) -> None:
+    """Undefined bits are followed from launch to launch, through copies and fills of the host."""
+    said = dwarfgpu("exec", "--check=init", built("undefined")).stderr
+    assert "error: address of an uninitialized value: `from[48]`" in said
+    assert "lanes 16-31" in said
+    assert "byte 192 of `c` from undefined.hip:9, which has 256 bytes" in said
+    assert dwarfgpu("exec", "--check=init", built("undefined"), "right").stderr == "2 launches, 2 kernels, no error\n"
+
+
 def test_what_a_user_keeps(built: Callable[[str], Path], tmp_path: Path) -> None:
     """Reports in each form, a profile, and a core file that other commands read."""
     files = [tmp_path / name for name in ("found.json", "found.sarif", "found.html")]

@@ -77,6 +77,21 @@ class UndefinedMemory(MemoryAccess):
             segment.data[start - segment.start : start - segment.start + size] = 0xFF
             self.has_undefined = True
 
+    def put(self, start: int, bits: bytes | bytearray) -> None:
+        """Mark bits of global memory as undefined, others of these bytes as defined."""
+        segment = self.memory.segment_of(start, start + len(bits) - 1)
+        if segment is not None:
+            segment.data[start - segment.start : start - segment.start + len(bits)] = np.frombuffer(bits, np.uint8)
+            self.has_undefined = True
+
+    def undefined_bits(self, start: int, size: int) -> bytearray | None:
+        """Return which bits of some bytes of global memory are undefined; None if none is."""
+        segment = self.memory.segment_of(start, start + size - 1) if self.has_undefined else None
+        if segment is None:
+            return None
+        bits = segment.data[start - segment.start : start - segment.start + size]
+        return bytearray(bits.tobytes()) if bits.any() else None
+
     def saved(self) -> list[Any]:
         """Return what `restore` needs: the bytes of waves, and those of global memory if one has an undefined bit."""
         parts = [self.local.data, self.scratch.data]

@@ -158,6 +158,8 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
         program.device.copy(to, source, size)
     else:
         call.copy(to, source, size)
+        if is_inside[0]:
+            program.device.define(to, size)
     return errors.SUCCESS
 
 
