@@ -249,7 +249,7 @@ class StatementComparison:
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
         aligned = 0
-        for stop, items, reference, truths, is_first in self._each(self.history.by_item):
+        for stop, items, reference, truths, is_first in self._each():
             aligned += len(items)
             self.sightings.note(RULES["wrong"], stop.pc)
             self.sightings.note(RULES["missing"], stop.pc)
@@ -306,16 +306,19 @@ class StatementComparison:
 
         A function that calls itself in the other build is left out: its activations are rounds here.
         """
-        others = _by_context(self.other.by_item.get(item, []))
         calls = {caller_in(call) for call in self.other.self_calls.get(item, ())}
         numbers: dict[Context, list[int]] = {}
-        stops = self.history.by_item.get(item, [])
-        for number, stop in enumerate(stops):
+        for number, stop in enumerate(self.history.by_item.get(item, [])):
             numbers.setdefault(stop.context, []).append(number)
-        found: dict[Context, StopsOfContext] = {}
-        for context, here in _by_context(stops).items():
+        aligned = self._aligned_stops(item)
+        return {context: (stops, numbers[context]) for context, stops in aligned if context not in calls}
+
+    def _aligned_stops(self, item: WorkItem) -> Iterator[tuple[Context, AlignedStops]]:
+        """Yield the stops of a work-item in each context of both builds."""
+        others = _by_context(self.other.by_item.get(item, []))
+        for context, here in _by_context(self.history.by_item.get(item, [])).items():
             there = others.get(context)
-            if there is None or context in calls:
+            if there is None:
                 continue
             key = tuple(map(id, here)), tuple(map(id, there))
             if key not in self._pairs:
@@ -326,8 +329,7 @@ class StatementComparison:
                     self._references[key[1]] = reference
                 visits = visits_of(here)
                 self._pairs[key] = AlignedStops(visits, self._alignment(visits, reference), reference)
-            found[context] = self._pairs[key], numbers[context]
-        return found
+            yield context, self._pairs[key]
 
     def _stretches_at(
         self, item: WorkItem, of_context: StopsOfContext, behind: int, stop: StatementStop
@@ -544,50 +546,29 @@ class StatementComparison:
 
     # --- Statements -----------------------------------------------------------------------------------------------
 
-    def _each(
-        self, items: Iterable[WorkItem]
-    ) -> Iterator[tuple[StatementStop, list[WorkItem], ReferenceStops, Truths, bool]]:
-        """Yield the stops of work-items that are compared, with those that come to them, and what they can be."""
-        for stops, others, alike in self._sequences(items):
-            calls = _first_in_calls(self.other.by_item[alike[0]], others[0].context)
-            reference = ReferenceStops(others, self.uses, stops[0].file, calls=calls)
-            for stop, truths, is_first in self._aligned(stops, reference):
-                yield stop, alike, reference, truths, is_first
-
-    def _sequences(
-        self, items: Iterable[WorkItem]
-    ) -> Iterable[tuple[list[StatementStop], list[StatementStop], list[WorkItem]]]:
-        """Return the stops of work-items in one context of both builds, with those that come to exactly these.
+    def _each(self) -> Iterator[tuple[StatementStop, list[WorkItem], ReferenceStops, Truths, bool]]:
+        """Yield the stops that are compared, with the work-items that come to exactly these, and what they can be.
 
         A function that calls itself in the other build and is a loop in this one is left out: its activation is
         those of the source, one after the other.
         """
-        sequences: dict[Any, tuple[list[StatementStop], list[StatementStop], list[WorkItem]]] = {}
-        for item in items:
-            contexts = _by_context(self.history.by_item.get(item, []))
-            others = _by_context(self.other.by_item.get(item, []))
-            calls = self.other.self_calls.get(item, set())
-            for context, here in contexts.items():
-                if context in others and not any(caller_in(call) == context for call in calls - contexts.keys()):
-                    there = others[context]
-                    key = tuple(map(id, here)), tuple(map(id, there))
-                    sequences.setdefault(key, (here, there, []))[2].append(item)
-        return sequences.values()
-
-    def _aligned(
-        self, stops: list[StatementStop], reference: ReferenceStops
-    ) -> Iterator[tuple[StatementStop, Truths, bool]]:
-        """Yield the stops that are compared: with what, and whether each is the first of its visit."""
-        visits = visits_of(stops)
-        for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
-            if counterparts is None:
-                continue
-            for index, stop in enumerate(visit.stops):
-                truths = _truths(visit, index, reference, counterparts)
-                if stop.values is None or not 0 < len(truths.stops) <= MAX_TRUTHS:
+        items: dict[AlignedStops, list[WorkItem]] = {}
+        for item, stops in self.history.by_item.items():
+            calls = self.other.self_calls.get(item, set()) - {stop.context for stop in stops}
+            loops = {caller_in(call) for call in calls}
+            for context, aligned in self._aligned_stops(item):
+                if context not in loops:
+                    items.setdefault(aligned, []).append(item)
+        for aligned, alike in items.items():
+            reference = aligned.reference
+            for visit, counterparts in zip(aligned.visits, aligned.counterparts, strict=False):
+                if counterparts is None:
                     continue
-                if reference.is_read(truths.stretches):
-                    yield stop, truths, stop is visit.stops[0]
+                for index, stop in enumerate(visit.stops):
+                    truths = _truths(visit, index, reference, counterparts)
+                    is_known = stop.values is not None and 0 < len(truths.stops) <= MAX_TRUTHS
+                    if is_known and reference.is_read(truths.stretches):
+                        yield stop, alike, reference, truths, stop is visit.stops[0]
 
     def _compared(
         self, items: list[WorkItem], stop: StatementStop, reference: ReferenceStops, truths: Truths, *, is_first: bool
