@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
-from dwarfgpu.audits.coverage.build_comparison import compare_builds
 from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.sums import file_coverage, selector
 from dwarfgpu.audits.coverage.tally import REASONS, CoverageSum, Tally
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.program.code.code_object import CodeObject, opened
+from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.questions.selection import Selection, source_of
+from dwarfgpu.questions.selection import Selection
 from dwarfgpu.render.layout import Record, counted, fact, room, shown, style, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.coverage.availability import VariableAvailability
-    from dwarfgpu.audits.coverage.build_comparison import BuildComparison, VariableChange
     from dwarfgpu.audits.coverage.sums import FileCoverage, UnitCoverage
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.pictures import Strip, StripPart
@@ -37,7 +34,7 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
         if not 0 <= least <= 100:
             raise UsageError("--fail-below is a share in percent, from 0 to 100")
         if "located" not in document.data:
-            raise UsageError("--fail-below does not go with --compare or --svg")
+            raise UsageError("--fail-below does not go with --svg")
         size = document.data["bytes"]
         share = document.data["located"] / size if size else None
         if share is None or 100 * share < least:
@@ -56,25 +53,11 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
     if arguments.text and function is not None:
         raise UsageError("a function is named twice", hint="leave out --function")
     function = arguments.text or function
-    forms = [name for name in ("svg", "compare") if arguments.has(name)]
-    if len(forms) > 1:
-        raise UsageError(f"--{forms[0]} does not go with --{forms[1]}")
     worst = arguments.get("worst")
     if worst is not None and worst < 1:
         raise UsageError("--worst is a number from 1 on")
     reading = selection.reading()
     read_as = {"dialect": reading["dialect"], "repair": reading["repair"]}
-    if arguments.has("compare"):
-        other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
-        if not other.has_dwarf:
-            message = f"{other.name} has no debugging information"
-            raise UsageError(message, kind="no_debug_info", hint="compile it with -g")
-        compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
-        return Document(
-            comparison_json(compared),
-            lambda _output: comparison_text(compared, worst or WORST),
-            problems=(*file.dwarf.problems, *other.dwarf.problems),
-        )
     if function is None and variable is None and not arguments.has("svg"):
         sums = file_coverage(file, **read_as)
         return Document(
@@ -144,8 +127,6 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
     hint = "`coverage` alone lists the functions"
     if variable is None:
         message = f"no function `{function}` with variables has code in {file.name}"
-        is_file = os.path.isfile(function or "")  # `pathlib` raises where a name is too long
-        hint = f"--compare {function} compares two builds" if is_file else hint
     else:
         where = f"{file.name}" if function is None else f"`{function}`"
         message = f"there is no variable `{variable}` in {where}"
@@ -236,20 +217,13 @@ def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int) -> 
     for part in parts[:worst]:
         name, total = names[part] if isinstance(part, CodeScope) else part.name, part.sum
         has_repairs = total.written != total.repaired
-        rows.append((name, *_cells(total, total.variables, total.nowhere, has_repairs=has_repairs)))
-    yield from _ranked(rows, "lrrrrr", NAME, len(parts), worst)
-
-
-def _cells(total: CoverageSum, *counts: int, has_repairs: bool = True) -> tuple[str, ...]:
-    repaired = percent(total.share_repaired) if has_repairs else ""
-    return *map(str, counts), percent(total.share), repaired, str(total.size)
-
-
-def _ranked(rows: list[tuple[str, ...]], sides: str, longest: int, count: int, worst: int) -> Iterator[str]:
+        repaired = percent(total.share_repaired) if has_repairs else ""
+        counts = str(total.variables), str(total.nowhere)
+        rows.append((name, *counts, percent(total.share), repaired, str(total.size)))
     yield ""
-    yield from table(rows, sides, longest=longest, is_headed=True)
-    if count > worst:
-        yield f"  and {count - worst} more: --worst {count} shows all"
+    yield from table(rows, "lrrrrr", longest=NAME, is_headed=True)
+    if len(parts) > worst:
+        yield f"  and {len(parts) - worst} more: --worst {len(parts)} shows all"
 
 
 def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
@@ -335,69 +309,6 @@ VARIABLE = Record(
     "repairs reason*",
     fact("spans", value=lambda record: [*record.spans()]),
 )
-
-
-# --- Two builds ---------------------------------------------------------------------------------------------------
-
-
-def comparison_text(comparison: BuildComparison, worst: int) -> Iterator[str]:
-    """Yield the text about two builds."""
-    rows: list[tuple[str, ...]] = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
-    for name, total in zip(comparison.names, comparison.sums, strict=True):
-        rows.append((name, *_cells(total, total.variables, total.whole, total.nowhere)))
-    yield from table(rows, "lrrrrrr", longest=NAME - 12, is_headed=True)
-    counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.same} the same"
-    yield f"{counts}, {len(comparison.gone)} gone, {len(comparison.new)} new"
-    for title in CHANGES:
-        changes = getattr(comparison, title)
-        if changes:
-            yield from _changes(title, changes, worst)
-
-
-def _changes(title: str, changes: Sequence[VariableChange], worst: int) -> Iterator[str]:
-    from dwarfgpu.audits.coverage.build_comparison import share_of
-
-    rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
-    for change in changes[:worst]:
-        shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
-        difference = "" if change.change is None else f"{100 * change.change:+.1f}"
-        rows.append((change_name(change), *map(percent, shares), difference))
-    yield from _ranked(rows, "lrrr", 48, len(changes), worst)
-
-
-def change_name(change: VariableChange) -> str:
-    """Return what a variable, or a function, of a comparison is called."""
-    key = change.key
-    if not key.name:
-        return CALL.join(key.calls) or "outside of functions"
-    line = "" if key.line is None else f" (line {key.line})"
-    return CALL.join((*key.calls, key.name)) + line
-
-
-CHANGES = ("functions", "worse", "better", "gone", "new")
-"""The lists of a comparison."""
-
-
-def comparison_json(comparison: BuildComparison) -> dict[str, Any]:
-    """Return the JSON of a comparison."""
-    sums = zip(comparison.names, comparison.sums, strict=True)
-    return {
-        "files": [{"file": name, **SUM.json(total)} for name, total in sums],
-        "same": comparison.same,
-        **{title: [*map(_change_json, getattr(comparison, title))] for title in CHANGES},
-    }
-
-
-def _change_json(change: VariableChange) -> dict[str, Any]:
-    key = change.key
-    named = {"name": key.name, "type": key.type, "line": key.line} if key.name else {}
-    return {
-        "calls": list(key.calls),
-        **named,
-        "before": change.before and SUM.json(change.before),
-        "after": change.after and SUM.json(change.after),
-        "change": change.change,
-    }
 
 
 # --- A picture ----------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ GONE = {
     "lists": _CASES.format("lists"),
     "eval --cases": _CASES.format("eval"),
     "cfi --cases": _CASES.format("cfi"),
+    "coverage --compare": "join the rows of `coverage FILE --csv` of both, or use `judge FILE --against OTHER`",
     "coverage --statistics": "use `llvm-dwarfdump --statistics FILE`",
     "run --profile-format callgrind": "use speedscope, chrome or pprof",
     "run --profile-format collapsed": "use speedscope, chrome or pprof",

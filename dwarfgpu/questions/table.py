@@ -847,21 +847,17 @@ COMMANDS = (
              options=(option("-function NAME", "the variables of a function and of its inlined calls"),
                       option("-variable NAME", "only the variables with this name"),
                       option("-worst N", "show the N worst functions, units or variables (10)", read=int),
-                      option("-compare FILE", "show what is better and worse in another build"),
                       FAIL_BELOW,
                       option("-svg", "draw a strip for each variable: a picture as SVG")),
              shell=shell(LOOK, "coverage", FILE, *READ_AS, operand("[FUNCTION]", "a function: f, ns::f or _Z1fv"),
                          examples=("dwarfgpu coverage k.co", "dwarfgpu coverage k.co saxpy",
-                                   "dwarfgpu coverage before.co --compare after.co",
                                    "dwarfgpu coverage k.co saxpy --svg >saxpy.svg")),
             help="For every variable, show the share of its scope that has a location, the kind of location "
                  "(register, memory by address space, composite, implicit), and the reason for the rest. The sums "
                  "for functions, units and the file follow, the worst first. Locations are read, not evaluated, once "
                  "as written and once with repairs.\n\n"
-                 "With FUNCTION, or -variable: each variable, address by address. -compare shows the variables that "
-                 "are better or worse in another build, matched by function, inlined calls, name, type and line. "
-                 "-svg draws a picture. With -fail-below the exit status is 1 if less of the chosen scopes has a "
-                 "location."),
+                 "With FUNCTION, or -variable: each variable, address by address. -svg draws a picture. With "
+                 "-fail-below the exit status is 1 if less of the chosen scopes has a location."),
     question("maint annotate", "the samples of a profiler with the code: lines, loops, stalls, variables",
              "sampling.annotate_", group=DEBUG, operands="SAMPLES [CODE...]", completes="path",
              options=(option("-profile-format FORMAT", "write the samples as a profile; -o FILE names its file",

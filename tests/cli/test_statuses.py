@@ -194,7 +194,7 @@ ROWS = """
     1 coverage $FAST --variable nothing | there is no variable `nothing` in
     1 coverage $FAST polynomial --variable nothing | there is no variable `nothing` in `polynomial`
     2 coverage $FAST --worst 0 | --worst is a number from 1 on
-    2 coverage $FAST --svg --compare $FAST | --svg does not go with --compare
+    2 coverage $FAST --compare $FAST | `coverage --compare` is gone
     2 coverage $FAST f --function f | a function is named twice
     2 demo --json | unrecognized arguments: --json
     2 completion bash --jsonl | unrecognized arguments: --jsonl
@@ -209,8 +209,6 @@ ROWS = """
     2 debug fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 -batch | it is not a code object with
     2 coverage fixtures/containers/fatbin.x86_64 | has no debugging information
     2 dump fixtures/containers/fatbin.x86_64 | it has no .debug_info
-    2 coverage $FAST --compare fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
-    3 coverage $FAST --compare nowhere.co | nowhere.co
     2 memmodel look | does table, show or check, not 'look'
     2 memmodel table | needs --target
     1 memmodel table --target gfx1250 | there is no memory model for gfx1250

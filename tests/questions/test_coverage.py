@@ -1,4 +1,4 @@
-"""`coverage` at the shell and at the prompt: text, JSON, pictures, comparison, and what is wrong."""
+"""`coverage` at the shell and at the prompt: text, JSON, pictures, and what is wrong."""
 
 import json
 from xml.etree import ElementTree as ET
@@ -32,22 +32,6 @@ def test_repairs_and_a_row_for_each_variable():
     assert [row["name"] for row in rows][:3] == ["calls", "x", "order"]
 
 
-def test_two_builds_of_a_file_and_of_one_function():
-    text = asked(PLAIN, "--compare", FAST)
-    assert "41 worse, 0 better, 9 the same, 21 gone, 18 new\n" in text
-    assert max(map(len, text.splitlines())) <= 80
-    data, back = document(PLAIN, "--compare", FAST), document(FAST, "--compare", PLAIN)
-    assert [each["change"] for each in data["worse"]] == [-each["change"] for each in back["better"]]
-    assert len(data["gone"]) == len(back["new"]) == 21
-    assert {each["calls"][0]: each["change"] for each in data["functions"] if each["calls"]}["objects"] < -0.9
-    data = document(HOST, "--compare", HOST)
-    assert [data[name] for name in ("functions", "worse", "better", "gone", "new")] == [[], [], [], [], []]
-    assert data["same"] > 20
-    data = document(PLAIN, "polynomial", "--compare", FAST)
-    assert {each["calls"][0] for each in data["worse"]} == {"polynomial"}
-    assert run("coverage", PLAIN, FAST).stderr.endswith(f"hint: --compare {FAST} compares two builds\n")
-
-
 @pytest.mark.parametrize("words", [(), ("polynomial",), ("--worst", "1"), ("--variable", "x")])
 def test_pictures(words):
     picture = ET.fromstring(asked(FAST, *words, "--svg"))
@@ -58,7 +42,7 @@ def test_pictures(words):
 def test_names_cannot_steer_a_terminal_and_variables_may_be_missing(tmp_path):
     path = tmp_path / "k.co"
     path.write_bytes(gpu(variable("x\x1b[31m"), die("variable", named("y\n"), typed("int")), kernel="k\x1b[2J"))
-    for words in ((), ("--variable", "y\n"), ("--svg",), ("--compare", str(path))):
+    for words in ((), ("--variable", "y\n"), ("--svg",)):
         assert "\x1b" not in run("coverage", str(path), *words).stdout
     path = tmp_path / "k.co"
     path.write_bytes(gpu())
