@@ -175,9 +175,6 @@ class _Builder:
         self.instructions[index] = evolve(old, operands=values)
         self.chunks[index] = (known.opcode or b"\0") + b"".join(written)
 
-    def finished(self) -> _Code:
-        return _Code(tuple(self.instructions), b"".join(self.chunks), self.missing, self.is_opaque)
-
 
 # --- The assembler ------------------------------------------------------------------------------------------------
 
@@ -207,7 +204,7 @@ class _Assembler:
                 message = f"the label {shown(label.name)!r} is {displacement} bytes away, a branch reaches 32767"
                 raise self.text.error("bad_branch", message, label.position).at(operation=instruction.name)
             builder.resolve(index, known, label, displacement)
-        return builder.finished()
+        return _Code(tuple(builder.instructions), b"".join(builder.chunks), builder.missing, builder.is_opaque)
 
     def read(self, builder: _Builder, words: list[Word]) -> None:
         """Read one statement, word by word."""

@@ -177,7 +177,13 @@ class Expression:
             index_at[instruction.offset] = len(code)
             code.extend(steps_of(instruction))
         index_at.setdefault(self.end, len(code))
-        code.append(Step(END if self.fault is None else _faulty(self.fault), (), _end_instruction(self)))
+        code.append(
+            Step(
+                END if self.fault is None else _faulty(self.fault),
+                (),
+                Instruction(END, END.name, (), self.end, self.end),
+            )
+        )
         for step in code:
             target = step.instruction.target if step.operation.run is not None else None
             if target is not None:
@@ -232,10 +238,6 @@ def _faulty(fault: DwarfGpuError) -> Operation:
 
 
 END = table.Operation("(end)", _return, "*", "A.2.5.4", follows_location=True)
-
-
-def _end_instruction(expression: Expression) -> Instruction:
-    return Instruction(END, END.name, (), expression.end, expression.end)
 
 
 # --- Bytes to expressions -----------------------------------------------------------------------------------------

@@ -45,12 +45,16 @@ def summary(path: str) -> dict[str, Any]:
         space.name: [size for _owner, _at, size in machine.memory.extents(space)] for space in machine.memory.spaces
     }
     problems = list(snapshot.code_problems(machine))
+    registers = [
+        names_of(file.registers).replace(",", ", ") + ("" if file.all_known else " (of some waves)")
+        for file in machine.files
+    ]
     return {
         "name": path,
         "target": machine.target_name,
         "lane_count": machine.target.lane_count,
         "wave_count": machine.wave_count,
-        "registers": ", ".join(_file_text(machine, index) for index in range(len(machine.files))),
+        "registers": ", ".join(registers),
         "dispatches": [dispatch_text(entry) for entry in machine.dispatches],
         "code_objects": [
             entry.path if entry.load_address is None else f"{entry.path} at {entry.load_address:#x}"
@@ -88,12 +92,6 @@ def convert(source: str, destination: str, *, force: bool = False) -> Machine:
     machine = load(source, force=force)
     snapshot.save(machine, destination)
     return machine
-
-
-def _file_text(machine: Machine, index: int) -> str:
-    file = machine.files[index]
-    names = names_of(file.registers).replace(",", ", ")
-    return names if file.all_known else f"{names} (of some waves)"
 
 
 def dispatch_text(dispatch: Dispatch) -> str:

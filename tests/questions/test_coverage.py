@@ -11,7 +11,6 @@ from tests.builders.hostile import gpu, named, typed, variable
 
 FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 PLAIN = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"
-HOST = "fixtures/host/optimized.gcc.O2.v5.x86_64"
 
 
 def asked(*words: str):

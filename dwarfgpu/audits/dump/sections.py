@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -189,13 +188,8 @@ def _line_part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
 
 
 def _line_row(row: LineRow) -> tuple[Any, ...]:
-    flags = _flag_names(_flags_of(row))
+    flags = " ".join(compress(_FLAGS, _flags_of(row)))
     return row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags
-
-
-@cache
-def _flag_names(flags: tuple[bool, ...]) -> str:
-    return " ".join(compress(_FLAGS, flags))
 
 
 # --- Sections -----------------------------------------------------------------------------------------------------

@@ -49,37 +49,24 @@ class LaneJudge:
                 if active != entered:
                     count = (active ^ entered).bit_count()
                     waiting = f"{'1 lane waits' if count == 1 else f'{count} lanes wait'}, and nothing says where"
-                    limit = self.sightings.limit(places_limit, arrival.pc)
-                    self._see("missing", "places", arrival, row, waiting, active ^ entered, limit)
+                    limit, lanes = self.sightings.limit(places_limit, arrival.pc), active ^ entered
+                    self.sightings.see(RULES["missing"], "places", arrival, row, waiting, lanes=lanes, limit=limit)
                 return
             places = simt.lane_pcs()
         except DwarfGpuError as error:
-            self._see("failed", "lanes", arrival, row, error.message)
+            self.sightings.see(RULES["failed"], "lanes", arrival, row, error.message)
             return
         for lane, place in enumerate(places):
             if place.error is not None:
-                self._see("failed", "lanes", arrival, row, place.error.message, 1 << lane)
-
-    def _see(
-        self,
-        rule: str,
-        name: str,
-        arrival: InstructionVisit,
-        row: int,
-        message: str,
-        lanes: int = 0,
-        limit: str | None = None,
-    ) -> None:
-        self.sightings.see(RULES[rule], name, arrival, row, message, lanes=lanes, limit=limit)
+                self.sightings.see(RULES["failed"], "lanes", arrival, row, place.error.message, lanes=1 << lane)
 
     def _judge_active(self, arrival: InstructionVisit, row: int, simt: Simt, active: int) -> None:
         said: Any = simt.active_mask()
         if said == active:
             return
+        name, message = "mask", f"DW_AT_LLVM_active_lane is {said:#x}, and {active:#x} execute the source"
+        limit = None
         if simt.find("DW_AT_LLVM_active_lane") is None:
+            name, limit = "EXEC", self.sightings.limit(active_limit, arrival.pc)
             message = f"EXEC is {said:#x} for a while, and {active:#x} execute the source, which nothing says"
-            limit = self.sightings.limit(active_limit, arrival.pc)
-            self._see("active", "EXEC", arrival, row, message, said ^ active, limit)
-            return
-        message = f"DW_AT_LLVM_active_lane is {said:#x}, and {active:#x} execute the source"
-        self._see("active", "mask", arrival, row, message, said ^ active)
+        self.sightings.see(RULES["active"], name, arrival, row, message, lanes=said ^ active, limit=limit)

@@ -399,7 +399,11 @@ class ValueComparison:
         if value.elsewhere:
             each_place = (self.difference(each, other, unknown, scale) for each in value.elsewhere)
             return next((found for found in each_place if found is not None), None)
-        if value.patterns == other.patterns and value.leaves is other.leaves and not _has_pointer(value.leaves):
+        if (
+            value.patterns == other.patterns
+            and value.leaves is other.leaves
+            and not any(leaf.kind == POINTER for leaf in value.leaves)
+        ):
             return None
         leaves = value.leaves, other.leaves
         key = id(leaves[0]), id(leaves[1]), value.patterns, other.patterns, unknown, scale
@@ -458,10 +462,6 @@ def float_of(leaf: Leaf, bits: int | None) -> Any:
     """Return the number that a float is; None for other leaves, and for floats that no processor computes with."""
     form = _FLOATS.get(leaf.bits) if leaf.kind == FLOAT else None
     return None if form is None or bits is None else np.frombuffer(bits.to_bytes(leaf.bits // 8, "little"), form)[0]
-
-
-def _has_pointer(leaves: tuple[Leaf, ...]) -> bool:
-    return any(leaf.kind == POINTER for leaf in leaves)
 
 
 def largest_float(value: RecordedValue) -> float | None:

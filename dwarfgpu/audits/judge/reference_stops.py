@@ -99,15 +99,11 @@ class StatementUses:
         key = name, file, line
         if key not in self._known:
             text = self.text(file, line)
-            self._known[key] = True if text is None else _use_in(text, re.escape(name))
+            word = re.escape(name)
+            count = 2 if text is None else len(re.findall(rf"\b{word}\b", text))
+            is_assigned = count == 1 and re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text or "") is not None
+            self._known[key] = not is_assigned if count else None
         return self._known[key]
-
-
-def _use_in(text: str, word: str) -> bool | None:
-    count = len(re.findall(rf"\b{word}\b", text))
-    if not count:
-        return None
-    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
 
 
 class ReferenceStops:
@@ -126,7 +122,8 @@ class ReferenceStops:
         """The file of the statements as the build that is judged calls it."""
         self._unread = [0, *accumulate(stop.values is None for stop in stops)]
         self._variables: dict[DeclarationKey, ReferenceVariable] = {}
-        self.positions = cache(self._find_positions)
+        self.positions: Callable[[WorkItem], list[int]] = cache(lambda item: [stop.positions[item] for stop in stops])
+        """Where the values of a work-item are in the rows of each stop."""
 
     def is_ordered(self, line: tuple[str, int]) -> bool:
         """Return whether a line has a barrier: no compiler exchanges two of them."""
@@ -170,10 +167,6 @@ class ReferenceStops:
                 visible.append([*map(self.variable, keys)])
                 last = keys
         return starts, visible
-
-    def _find_positions(self, item: WorkItem) -> list[int]:
-        """Return where the values of a work-item are in the rows of each stop."""
-        return [stop.positions[item] for stop in self.stops]
 
     def use(self, name: str, line: int) -> bool | None:
         """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it."""

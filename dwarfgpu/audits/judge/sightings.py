@@ -130,15 +130,14 @@ class Sightings:
         self._lanes: defaultdict[tuple[str, Subject], dict[int, dict[str, int]]] = defaultdict(dict)
         """The lanes of each wave in which something was seen at an address, as masks."""
         self._noted: dict[tuple[str, str], set[int]] = {}
-        self.function = cache(self._find_function)
+        self.function: Callable[[int], tuple[str, int]] = cache(
+            lambda pc: running.attached.state.symbol_place(pc) or self._described_at(pc) or ("??", 0)
+        )
+        """The name of the function at an address, and how far the address is behind its start."""
         self.entries = cache(self._find_entries)
         self._located = LocatedVariables()
         self._limits: dict[tuple[Any, int], str | None] = {}
         self._kept = 0
-
-    def _find_function(self, pc: int) -> tuple[str, int]:
-        """Return the name of the function at an address, and how far the address is behind its start."""
-        return self.running.attached.state.symbol_place(pc) or self._described_at(pc) or ("??", 0)
 
     def _described_at(self, pc: int) -> tuple[str, int] | None:
         """Return what debugging information says of a function without a symbol, or whose symbol has no size."""

@@ -54,11 +54,7 @@ class FunctionText:
 
     def is_in_loop(self, line: int) -> bool:
         """Return whether a line may be executed more than once in a call of the function."""
-        return bool(self.loops_at(line))
-
-    def loops_at(self, line: int) -> list[SourceLoop]:
-        """Return the loops that a line is in."""
-        return [loop for loop in self.loops if loop.first <= line <= loop.last]
+        return any(loop.first <= line <= loop.last for loop in self.loops)
 
     def is_declaration(self, position: int) -> bool:
         """Return whether a name that is assigned there is declared there, behind its type."""

@@ -51,7 +51,9 @@ class ValuesApart:
     def __init__(self, history: StatementHistory, name: str, rule: CheckRule, sightings: Sightings) -> None:
         self._names, self._name, self._rule, self._sightings = history.names, name, rule, sightings
         self._moments: list[_Moment] = []
-        self._place = cache(self._find_place)
+        self._place = cache(
+            lambda key, pc: VariablePlace(sightings.function(pc)[0], key, sightings.entries(key.name, pc))
+        )
 
     def add(self, item: WorkItem, stop: StatementStop, apart: Contradictions) -> None:
         """Add what contradicts each other at an instruction."""
@@ -100,9 +102,6 @@ class ValuesApart:
             if (key := of_name.get((self._sightings.function(pc)[0], name))) is not None
         }
         return {self._place(*each) for each in wrong}
-
-    def _find_place(self, key: DeclarationKey, pc: int) -> VariablePlace:
-        return VariablePlace(self._sightings.function(pc)[0], key, self._sightings.entries(key.name, pc))
 
     def _message(self, key: DeclarationKey, moments: Sequence[tuple[_Moment, list[DeclarationKey]]]) -> str:
         """Return the values of the first moment, and the other variables that are contradicted at any."""

@@ -204,7 +204,10 @@ class CheckedFunction(OutstandingFlow):
         if self.is_reporting:
             self._check_registers(state, index)
             for _name, rule in self.requirements.get(index, ()):
-                self._check_before(state, index, rule)
+                if rule.bits and not has_bits(action.bits, rule.bits):
+                    message = f"{rule.name}: {self.named(index)} needs {rule.bits}"
+                    self._tell("cache-bits", index, message, rule)
+                self._check_release(state, index, rule, index)
             for fence in self.pivots.get(index, ()):
                 if fence.release is not None:
                     self._check_release(state, index, fence.release)
@@ -262,13 +265,6 @@ class CheckedFunction(OutstandingFlow):
                     message = f"{fence.acquire.name}: {self.named(source)} is outstanding at {self.named(index)}"
                     self._tell("early-invalidate", index, f"{message}: {counter} is not waited for", fence.acquire)
                     return
-
-    def _check_before(self, state: OutstandingState, index: int, rule: Requirement) -> None:
-        action = self.function.steps[index].action
-        if rule.bits and not has_bits(action.bits, rule.bits):
-            message = f"{rule.name}: {self.named(index)} needs {rule.bits}"
-            self._tell("cache-bits", index, message, rule)
-        self._check_release(state, index, rule, index)
 
     def _check_release(self, state: OutstandingState, index: int, rule: Requirement, own: int | None = None) -> None:
         """Report what is not complete, or not written back, at an operation that releases."""
@@ -656,7 +652,8 @@ class MemoryCheck:
 
     def _intents(self, place: SourcePosition) -> Iterator[MemoryIntent]:
         for statement in self.wish.expected:
-            if statement.line == place.line and _is_path(place.path, statement.path):
+            is_file = place.path == statement.path or f"/{place.path}".endswith("/" + statement.path.lstrip("/"))
+            if statement.line == place.line and is_file:
                 yield statement.intent
         if self.wish.from_source:
             yield from self.lines.intents(place)
@@ -738,10 +735,6 @@ def clause_heads(function: FunctionCode) -> dict[int, int]:
 def _is_inside(intent: MemoryIntent, place: SourcePosition) -> bool:
     """Return whether a column is in the text of a call."""
     return not intent.first or not place.column or intent.first <= place.column <= intent.last + 1
-
-
-def _is_path(path: str, wanted: str) -> bool:
-    return path == wanted or f"/{path}".endswith("/" + wanted.lstrip("/"))
 
 
 def processor_of(file: CodeObject) -> str:

@@ -38,6 +38,8 @@ NO_MACROS: Mapping[str, str] = {}
 MAX_EXPANSIONS = 8
 """How deep names are looked up that stand for others."""
 _STRING = re.compile(r'"([^"]*)"')
+_GENERIC_NAME = re.compile(r"atomic_(?:load|store|exchange|(?:fetch|compare_exchange)_\w*)(?<!_explicit)")
+"""The functions of C11 without an ordering among their arguments."""
 _CALLED = {
     "system": "system systm all_svm_devices all_devices",
     "agent": "agent device dvc clstr",
@@ -135,7 +137,7 @@ def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
     if not orders:
         if name.startswith("__sync_"):
             return kind, "seq_cst", "system", "all"
-        if name.startswith("atomic_") and not name.endswith("_explicit") and _is_generic_name(name):
+        if _GENERIC_NAME.fullmatch(name):
             return kind, "seq_cst", "agent", "all"
         return None
     ordering = orders[0] if len(orders) == 1 else _merged(orders[0], orders[1])
@@ -144,12 +146,6 @@ def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
     may_have_scope = name.startswith("atomic_") and name.endswith("_explicit")
     scope = _scope_of(text, is_open=is_open, ordering=ordering, has_scope=has_scope, may_have_scope=may_have_scope)
     return None if scope is None else (kind, ordering, scope, "all")
-
-
-def _is_generic_name(name: str) -> bool:
-    return name in {"atomic_load", "atomic_store", "atomic_exchange"} or name.startswith(
-        ("atomic_fetch_", "atomic_compare_exchange_")
-    )
 
 
 def _kind(name: str) -> str | None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.audits.verify.findings import Severity
-    from dwarfgpu.objfile.kernels.descriptor_fields import Violation
     from dwarfgpu.objfile.kernels.kernel import Kernel, KernelCode, KernelDescriptor
     from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata, Metadata
     from dwarfgpu.program.code.code_object import CodeObject
@@ -351,7 +350,10 @@ class KernelChecks:
         if described is None:  # which is a problem of its own
             return
         for violation in described.broken_rules:
-            yield self._violation(kernel, violation)
+            idiom = SGPR_IDIOM if violation.kind == "sgpr_blocks" and _counts_used_sgprs(kernel) else None
+            rule = violation.kind.replace("_", "-")
+            place = self._place(kernel, rule, violation.offset)
+            yield Problem(RULES[rule], f"{kernel.name}: {violation.message}", *place, idiom)
         yield from self._entry(kernel)
         if described.field("ENABLE_VGPR_WORKITEM_ID") == len("xyz"):
             yield self._of(kernel, "workitem-id", 52)
@@ -374,13 +376,6 @@ class KernelChecks:
     def _of(self, kernel: Kernel, rule: str, offset: int = 0, /, **values: object) -> Problem:
         """Return a problem of a kernel, at an offset in its descriptor."""
         return RULES.problem(rule, *self._place(kernel, rule, offset), kernel=kernel.name, **values)
-
-    def _violation(self, kernel: Kernel, violation: Violation) -> Problem:
-        """Return the problem that a reader has found in a descriptor."""
-        idiom = SGPR_IDIOM if violation.kind == "sgpr_blocks" and _counts_used_sgprs(kernel) else None
-        rule = violation.kind.replace("_", "-")
-        place = self._place(kernel, rule, violation.offset)
-        return Problem(RULES[rule], f"{kernel.name}: {violation.message}", *place, idiom)
 
     def _entry(self, kernel: Kernel) -> Iterator[Problem]:
         image, entry = self.file.image, kernel.entry

@@ -181,11 +181,6 @@ IN_TAG: dict[int, ExpressionUse] = {
 """What the expressions in some entries are for."""
 
 
-def use_of(tag: int, name: str) -> ExpressionUse:
-    """Return what the expressions of an attribute are for in an entry with a tag."""
-    return IN_TAG.get(tag) or USES.get(name, ANY_RESULT)
-
-
 @frozen
 class _Meant:
     """What the producer of an expression means, if that is not what it says."""
@@ -306,7 +301,7 @@ class ExpressionChecks:
         """
         die = attribute.die
         unit = die.unit
-        use = use_of(die.tag, attribute.name)
+        use = IN_TAG.get(die.tag) or USES.get(attribute.name, ANY_RESULT)
         expression, findings, in_context = self.checked(data, unit.format, use)
         in_unit = list(self._in_unit(expression, attribute, function)) if in_context else []
         if not findings and not in_unit:

@@ -129,7 +129,9 @@ class GdbProcess:
         known = _files.get(self.inferior.num)
         if known is None or known[0] != self._watch.files:
             with self._selected(None):
-                known = _files[self.inferior.num] = self._watch.files, object_files()
+                listed = gdb.execute(INFO_SECTIONS, to_string=True)
+                found = listed_objfiles(listed, lambda: gdb.execute("info files", to_string=True))
+                known = _files[self.inferior.num] = self._watch.files, found
         return known[1]
 
     def dispatches(self) -> dict[str, Dispatch]:
@@ -331,13 +333,6 @@ _FILE = re.compile(r"\S+ file: [`'](.*)', file type .*\.$")
 _SYMBOLS = re.compile(r"^Symbols from [\"`'](.*)[\"']\.$", re.MULTILINE)
 _PROGRAM = re.compile(r"^Local exec file:\n\s+[`'](.*)', file type .*\.$", re.MULTILINE)
 _SECTION = re.compile(r"\s*\[\d+\]\s+0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: (\S+)(.*)$")
-
-
-def object_files() -> list[LoadedFile]:
-    """Return the files of the selected program, in GDB's order."""
-    return listed_objfiles(
-        gdb.execute(INFO_SECTIONS, to_string=True), lambda: gdb.execute("info files", to_string=True)
-    )
 
 
 def listed_objfiles(text: str, files: Callable[[], str]) -> list[LoadedFile]:
