@@ -613,7 +613,6 @@ class CallStack:
             activation = self.at(level)
 
     def at(self, level: int) -> Activation | None:
-        """Return the activation of a level, or None if the stack ends before it."""
         if self._spent is not None and self._spent is not budget.asked():
             self.end = self._spent = None
         while level >= len(self._activations) and self.end is None:

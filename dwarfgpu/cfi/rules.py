@@ -183,7 +183,6 @@ class RuleState:
 
     @property
     def default_space(self) -> int:
-        """The number of the target's default address space."""
         return 0 if self._target is None else self._target.default_space.number
 
     # --- Location -------------------------------------------------------------------------------------------------

@@ -273,7 +273,6 @@ class BlockWriter:
     names_of_apertures: dict[str, int] = {}  # noqa: RUF012 (set once for a machine)
 
     def set_scalar(self, operand: GpuOperand, text: str, bits: int | None = None) -> None:
-        """Write a scalar result."""
         bits = bits or operand.bits
         if operand.kind is OperandKind.SGPR:
             self.set_sgpr(operand.index, text, bits)

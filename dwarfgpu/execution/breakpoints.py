@@ -151,7 +151,6 @@ class Breakpoints:
         self.last = point.number - 1
 
     def numbered(self, number: int) -> Breakpoint:
-        """Return the one with a number."""
         point = self.by_number.get(number)
         if point is None:
             raise UsageError(f"No breakpoint number {number}.", kind="no_breakpoint")

@@ -847,7 +847,6 @@ class Device:
         return self._written != self.machine.changes
 
     def places(self) -> dict[int, int]:
-        """Return where each wave is."""
         return {wave: batch.pc for batch, _reason in self.every_batch() for wave in batch.waves.tolist()}
 
     def saved(self) -> dict[str, Any]:

@@ -120,7 +120,6 @@ class GlobalMemory:
         return f"{text} ({'nearest: ' if abs(distance) > ADJACENT else ''}{buffer.where(address)})"
 
     def read(self, address: int, size: int) -> int:
-        """Read a number at one address."""
         segment = self.segment_of(address, address + size - 1)
         if segment is None:
             raise MachineFault(self.missing(address), kind=MEMORY_VIOLATION, addresses=address)

@@ -133,7 +133,6 @@ class StartingWaves:
 
     @property
     def is_over(self) -> bool:
-        """Whether all have started."""
         return self.groups_started == self.group_count
 
     def start(self, machine: Machine) -> range:

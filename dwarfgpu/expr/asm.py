@@ -441,7 +441,6 @@ class Text:
             yield chunk[start:], position + start
 
     def error(self, kind: str, message: str, position: int, *, hint: str | None = None) -> IllFormed:
-        """Return an error with its position in the text."""
         spec = BRANCH_SPEC if kind == "bad_branch" else OPERATION_SPEC
         return IllFormed(kind, f"{message}, {self.place(position)}", spec=spec, hint=hint)
 

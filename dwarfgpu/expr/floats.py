@@ -62,7 +62,6 @@ class FloatFormat:
 
     @property
     def sign(self) -> int:
-        """The bit of the sign."""
         return 1 << (self.bit_size - 1)
 
     @property

@@ -120,7 +120,6 @@ class EntryStack:
 
     @property
     def kind(self) -> str:
-        """The kind of the entry on top."""
         return self.entry.kind
 
 

@@ -74,7 +74,6 @@ def questions() -> dict[str, Command]:
 
 
 def _inputs(row: Command) -> dict[str, Argument]:
-    """Return the operands and options that may name an input, by name."""
     return {} if row.shell is None else {each.name: each for each in (*row.shell.selects, *row.shell.options)}
 
 

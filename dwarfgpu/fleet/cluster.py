@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 MOST_INPUTS = 128
-"""The most inputs of a batch."""
 MOST_BYTES = 1 << 28
 """The most bytes of the files of a batch with several inputs."""
 SHARE = 2

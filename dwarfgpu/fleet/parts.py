@@ -73,7 +73,6 @@ class PartWriter:
         self._room = CHARACTERS
 
     def add(self, name: str, row: Row) -> None:
-        """Add a row of an input."""
         row["input"] = name
         get = row.get
         for column, values in self._columns.items():

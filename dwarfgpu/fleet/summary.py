@@ -50,7 +50,6 @@ class FleetGroup:
         self.examples = [*self.examples, *other.examples][:EXAMPLES]
 
     def json(self) -> dict[str, Any]:
-        """Return the group as a JSON object."""
         return {"count": self.count, "inputs": self.inputs, "examples": self.examples}
 
 
@@ -156,7 +155,6 @@ class Summary:
                 self.failures.setdefault(row["error_kind"] or "error", FleetGroup()).add(name, 1)
 
     def json(self) -> dict[str, Any]:
-        """Return the summary as a JSON object."""
         return {
             "question": self.question,
             "inputs": self.inputs,

@@ -87,7 +87,6 @@ class RegisterFile:
         self._known = known.with_rows(count)
 
     def knows(self, wave: int, number: int) -> bool:
-        """Return whether a register of a wave is known."""
         return self._known is None or bool(self._known.buffer[wave * len(self.registers) + self.positions[number]])
 
     def read(self, wave: int, number: int) -> bytes | None:
@@ -243,7 +242,6 @@ class Cells:
 
     @property
     def row_size(self) -> int:
-        """The byte size of a row."""
         return byte_size(self.kind, self.shape[1:])
 
     @property

@@ -312,7 +312,6 @@ class Machine(WaveBackend):
         return self.target.register_named(name) or self.target.unnumbered_register(name)
 
     def add_file(self, file: RegisterFile) -> None:
-        """Add registers of all waves."""
         for register in file.registers:
             if register.number in self._file_of:
                 raise UsageError(f"register {register.name} is given twice")

@@ -156,7 +156,6 @@ class WaveStop:
 
     @property
     def text(self) -> str:
-        """The reasons with the details."""
         return f"{self.name}: {self.detail}" if self.reasons and self.detail else self.name
 
     @property

@@ -92,7 +92,6 @@ class LiveCode(LoadedCode):
 
     @property
     def is_open(self) -> bool:
-        """Whether the file was opened."""
         return "file" in self.__dict__
 
     def holds(self, pc: int) -> bool:

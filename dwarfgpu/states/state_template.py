@@ -73,7 +73,6 @@ class MadeUpBackend(WaveBackend):
         self.accesses: dict[Access, None] = {}
 
     def program_counter(self, wave: int) -> int | None:
-        """Return the program counter, which is known."""
         return self.known.program_counter(self.index)
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:

@@ -111,7 +111,6 @@ class Stopped:
         return (*self.found, *(error for code in self.loaded.codes for error in code.file.problems))
 
     def wave(self, index: int) -> Wave:
-        """Return a wave (thread) by its index."""
         wave = self._waves.get(index)
         if wave is None:
             from dwarfgpu.program.frames.wave import Wave

@@ -152,7 +152,6 @@ class VariableAvailability:
 
     @property
     def type_name(self) -> str:
-        """The name of its type."""
         from dwarfgpu.program.types.declaration import type_name
 
         return noted(self.unit, lambda: type_name(self.die.type()), "(unreadable)")

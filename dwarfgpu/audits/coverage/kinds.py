@@ -267,7 +267,6 @@ class VariableSite:
         self._of_site: Answers = {}
 
     def answer(self, code: LoadedCode, expression: Expression, *question: Any) -> Any:
-        """Return the answer to a question of a repair."""
         store = self._of_site
         if question[0] in _OF_FUNCTION and self.scope is not None:
             store = self.scope.function.facts
@@ -278,7 +277,6 @@ class VariableSite:
         return store[question]
 
     def _of_type(self) -> Answers:
-        """Return the answers about the type of the variable."""
         known = self._types.get(self.target)
         if known is None:
             try:

@@ -103,7 +103,6 @@ class Tally(dict["Meaning | str", int]):
         self.statics = self.statics_located = 0
 
     def add(self, record: VariableAvailability) -> None:
-        """Add a variable."""
         if record.scope is None:
             self.statics += 1
             self.statics_located += bool(record.written)

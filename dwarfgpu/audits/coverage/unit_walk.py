@@ -264,7 +264,6 @@ class UnitWalk:
     # --- Variables ------------------------------------------------------------------------------------------------
 
     def _variable(self, die: Die, kind: str, target: int, scope: CodeScope | None) -> Row:
-        """Return the row of a variable."""
         site, start = VariableSite(die, target, self.producer, scope, self._types), None
         location: Location
         try:

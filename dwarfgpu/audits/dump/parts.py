@@ -11,7 +11,6 @@ from dwarfgpu.immutable import frozen
 Kind: TypeAlias = Literal["number", "rare", "address", "text", "bytes", "code", "source"]
 """How a cell is shown: an address in hexadecimal, a source by its number of lines; a rare number is mostly 0."""
 Columns: TypeAlias = "tuple[tuple[str, Kind], ...]"
-"""The name and the kind of each column."""
 
 
 @cache

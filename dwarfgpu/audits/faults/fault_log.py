@@ -176,7 +176,6 @@ def _messages(text: str) -> Iterator[_Message]:
 
 
 def _facts(message: _Message) -> Iterator[LogFact]:
-    """Yield the facts of a message."""
     fields, source = message.fields, message.source
     if fields.get("process"):
         yield LogFact("process", f"{fields['process']}, pid {fields['pid']}", "", source)

@@ -138,7 +138,6 @@ def _is_kept(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> bool:
 
 
 def _rounds_of(visits: Sequence[LineVisit]) -> dict[tuple[str, int], list[int]]:
-    """Return the numbers of the visits of each line."""
     rounds: dict[tuple[str, int], list[int]] = {}
     for number, visit in enumerate(visits):
         rounds.setdefault(visit.line, []).append(number)

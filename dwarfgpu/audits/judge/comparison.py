@@ -167,11 +167,9 @@ class BuildJudgement:
     """Whether the order of atomic operations may change the buffers at the end, which are not compared then."""
 
     def functions(self) -> tuple[ComparedPart, ...]:
-        """Return the sums of the functions."""
         return self._sums(lambda variable: variable.function)
 
     def files(self) -> tuple[ComparedPart, ...]:
-        """Return the sums of the source files."""
         return self._sums(lambda variable: variable.file)
 
     def total(self) -> ComparedPart:
@@ -766,7 +764,6 @@ class AlignedStops:
         return () if counterparts is None else counterparts.visits
 
     def visit_of(self, number: int) -> int:
-        """Return the number of the visit that a stop belongs to."""
         return bisect_right(self.visits, number, key=lambda visit: visit.first) - 1
 
     def before(self, number: int) -> Sequence[int]:

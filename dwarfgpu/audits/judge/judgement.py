@@ -102,7 +102,6 @@ class JudgedPart:
 
     @property
     def is_half_judged(self) -> bool:
-        """Whether half of the instructions, and of the variables, were judged."""
         return 2 * self.instructions >= self.code and 2 * self.variables_judged >= len(self.by_name)
 
     @property

@@ -64,7 +64,6 @@ class VectorWrites:
                 self.last[number] = AT_LAUNCH
 
     def note(self, registers: Iterable[range], exec_mask: int, pc: int) -> None:
-        """Note that an instruction writes some registers in the lanes of a mask."""
         (flags,) = lane_flags(exec_mask, self.last.shape[1])
         for each in registers:
             self.last[each.start : each.stop, flags] = pc

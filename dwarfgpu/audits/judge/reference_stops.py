@@ -185,7 +185,6 @@ class ReferenceVariable:
     def __init__(self, key: DeclarationKey, reference: ReferenceStops) -> None:
         self.key = key
         self.count = len(reference.stops)
-        """The stops, of all that there are."""
         self._reference = reference
         self._rows = [None if stop.values is None else stop.values.get(key) for stop in reference.stops]
         """What it is at each stop, for all work-items; None where it is not visible."""

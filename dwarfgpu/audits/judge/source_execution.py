@@ -582,7 +582,6 @@ def _exact(value: int, kind: Leaf) -> Number:
 
 
 def _computed(operator: str, one: Number, two: Number) -> Number | None:
-    """Return what a binary operator makes of two numbers."""
     one, two = _promoted(one), _promoted(two)
     if operator in ("<<", ">>"):
         if not 0 <= two.value < one.kind.bits:

@@ -119,7 +119,6 @@ class FunctionTexts:
         return FunctionText(file, first, last, code, _macros(text), has_references, loops)
 
     def declared_at(self, die: Die) -> tuple[str, int] | None:
-        """Return the file and the line of a declaration."""
         return self._place(die.find("DW_AT_decl_file"), die.find("DW_AT_decl_line"))
 
     def _place(self, file: Attribute | None, line: Attribute | None) -> tuple[str, int] | None:

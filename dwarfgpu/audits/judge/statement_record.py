@@ -83,7 +83,6 @@ class StatementStop:
 
     @property
     def place(self) -> tuple[str, int]:
-        """The line, with the name of its file."""
         return self.file.rpartition("/")[2], self.line
 
     def value(self, key: DeclarationKey, item: WorkItem) -> Recorded | None:

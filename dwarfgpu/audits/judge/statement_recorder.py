@@ -221,7 +221,6 @@ class StatementRecorder:
         return values
 
     def _visible_in(self, wave: int, number: int) -> Iterator[VisibleVariable]:
-        """Yield the variables in a frame of a wave."""
         for frame, variable, key in variables_of(self.run.stopped, wave, number):
             index = next(at for at, each in enumerate(frame.variables()) if each is variable)
             yield VisibleVariable(key, index, _has_list(variable))

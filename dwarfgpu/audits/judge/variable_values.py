@@ -315,7 +315,6 @@ class ValueJudge:
             self.sightings.add(subject, pc, sighting)
 
     def _is_undefined(self, here: LocatedVariable, variable: Variable) -> bool:
-        """Return whether a location, as it is meant, says that the variable has no value."""
         known = self._undefined.get(here)
         if known is None:
             frame = variable.frame

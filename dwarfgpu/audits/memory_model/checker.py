@@ -509,7 +509,6 @@ class MemoryCheck:
         return mode_of(known, chosen if chosen in known.caches or self.wish.mode else None)
 
     def function_findings(self, function: FunctionCode) -> list[FileFinding]:
-        """Return the findings of one function."""
         self.instructions += len(function.steps)
         findings: list[FileFinding] = []
         requirements, fences = self.required(function)

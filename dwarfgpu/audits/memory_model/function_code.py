@@ -66,7 +66,6 @@ class FunctionCode:
     major: int
 
     def block_at(self, index: int) -> int:
-        """Return the number of the block of an instruction."""
         return next(number for number, block in enumerate(self.blocks) if block.first <= index < block.stop)
 
     def is_in_loop(self, index: int) -> bool:

@@ -188,7 +188,6 @@ class SampledCode:
         return self._functions[span]
 
     def instructions(self) -> Iterator[ListedInstruction]:
-        """Yield all instructions."""
         spans = {self._span(symbol.value) for symbol in self.program.file.symbol_image.symbols() if symbol.size}
         for span in sorted(filter(None, spans)):
             yield from self._listed(span).values()

@@ -49,7 +49,6 @@ class SampleCounts:
     """Why the waves of those that were stalled did not go on."""
 
     def add(self, other: SampleCounts) -> None:
-        """Add other samples."""
         self.samples += other.samples
         self.lanes += other.lanes
         self.issued += other.issued
@@ -83,7 +82,6 @@ class SampleFile:
 
     @property
     def count(self) -> int:
-        """How many samples the file has."""
         return sum(counts.samples for counts in self.places.values()) + sum(self.left_out.values())
 
     def at(self, place: SampledPlace) -> SampleCounts:

@@ -725,7 +725,6 @@ def _header_problems(
 def _row_problems(
     header: SearchTable, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
 ) -> Iterator[Problem]:
-    """Yield the problems of the rows of the table."""
     size = (header.end - header.table) // max(header.count, 1)
     before = -1
     listed: set[int] = set()

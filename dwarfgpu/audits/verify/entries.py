@@ -368,7 +368,6 @@ class EntryChecks:
 
 
 def _called(die: Die) -> str:
-    """Return the name of a function, or where it is."""
     return die.name or die.linkage_name or f"the function at {die.section_offset:#x}"
 
 
@@ -392,8 +391,6 @@ class MemberLayout:
 
 
 class _UnitChecks:
-    """The checks of the entries of a unit."""
-
     def __init__(self, checks: EntryChecks, unit: Unit) -> None:
         self.checks = checks
         self.unit = unit

@@ -122,7 +122,6 @@ class FileCheck:
 
     @cached_property
     def entries(self) -> EntryChecks:
-        """The check of the entries."""
         return EntryChecks(self.file.dwarf, self.expressions)
 
     def _is_ignored(self, problem: Problem) -> bool:

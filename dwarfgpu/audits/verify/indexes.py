@@ -139,7 +139,6 @@ class IndexChecks:
         self.units = {unit.offset: unit for unit in self.dwarf.units_of(".debug_info")}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of each index."""
         yield from self._names()
         yield from self._address_sets()
         for section in (".debug_pubnames", ".debug_pubtypes"):
@@ -318,13 +317,10 @@ _Indexed = tuple[int, NameEntry]
 
 
 class _NamesCheck:
-    """The check of one index of names."""
-
     def __init__(self, table: NameTable, units: dict[int, Unit]) -> None:
         self.table = table
         self.units = units
         self.of_units: dict[int, list[_Indexed]] = defaultdict(list)
-        """The index entries of each unit."""
         self.places: dict[int, int] = {}
         """Where each index entry leads: the offset in the section by the offset of the index entry."""
         self.is_whole = True

@@ -91,7 +91,6 @@ class UnitTableChecks:
         self.source = self.dwarf.source
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of each table."""
         for section in (".debug_info", ".debug_types", ".debug_info.dwo", ".debug_types.dwo"):
             yield from self._lengths(section)
         yield from self._abbreviations()

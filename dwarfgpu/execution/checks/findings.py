@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT = "race", "barrier", "wait", "bounds", "align", "init"
 CHECKS = RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT
-"""The checks that there are."""
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 LEFT_OUT = "left-out"
 """What a side does."""

@@ -117,7 +117,6 @@ class InitCheck(KeptState):
         self.pc = 0
         self._origins: list[tuple[UndefinedOrigin, ...]] = [()]
         self._numbers: dict[tuple[UndefinedOrigin, ...], int] = {}
-        """What has which number."""
         self._in_memory: dict[tuple[str, int], tuple[Lanes, Origins]] = {}
         """Where undefined bits come from that were written to memory of waves, by the space and the address: waves, and
         a row for each of them."""
@@ -318,7 +317,6 @@ class InitCheck(KeptState):
             )
 
     def number(self, *origins: UndefinedOrigin) -> Origins:
-        """Return the number of one or several origins."""
         known = self._numbers.get(origins, 0)
         if not known and len(self._origins) < MOST_NUMBERS:
             known = self._numbers[origins] = len(self._origins)

@@ -37,7 +37,6 @@ class UndefinedRegisters:
         return UndefinedRegisters(self.registers.part(flags), origins)
 
     def join(self, others: Sequence[UndefinedRegisters], counts: list[int]) -> UndefinedRegisters:
-        """Return these and others."""
         origins, parts = {}, [self, *others]
         for cell in dict.fromkeys(cell for each in parts for cell in each.origins):
             columns = [each.origins.get(cell, _ITSELF) for each in parts]

@@ -88,5 +88,4 @@ class CompiledRegion:
         return 0 if since + self.longest <= LONGEST else self.longest
 
     def fits(self, batch: WaveBatch) -> bool:
-        """Return whether a batch has all registers."""
         return len(batch.vector) > self.last_vector and ACCUMULATION + len(batch.accumulation) > self.last_register

@@ -244,7 +244,6 @@ class ScatteredNumbers:
         return [ir.put(f"phi {whole} [ {row}, %{rowed} ], [ {other}, %{far} ]") for row, other in pairs]
 
     def write(self, lanes: LaneGroup, number: int, value: str) -> None:
-        """Write one of them."""
         if self.writer is None:
             _scattered(lanes, self.find(lanes)[number], value, self.kind)
             return
@@ -549,7 +548,6 @@ def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessSh
 
 
 def _registers_of(writer: RegionWriter, *operands: GpuOperand | None) -> set[int]:
-    """Return the scalar registers of operands."""
     found = set()
     for operand in operands:
         if operand is None or operand.kind not in (OperandKind.SGPR, OperandKind.SPECIAL):

@@ -84,7 +84,6 @@ class NativeFunction:
         self._compile(text, name, cache, 0)
 
     def call(self, argument: int) -> int:
-        """Call the function."""
         if self._source is None:
             return self._call(argument)
         begun = time.perf_counter()

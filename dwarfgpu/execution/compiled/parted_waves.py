@@ -163,7 +163,6 @@ class PartedWaves:
         return run
 
     def _batch(self, part: WavePart) -> WaveBatch:
-        """Return waves with their registers as a batch."""
         if self._whole is None:
             first, *others = self._batches
             self._whole = first.join(others) if others else first

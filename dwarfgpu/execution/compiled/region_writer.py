@@ -451,7 +451,6 @@ class RegionWriter:
     # --- Scalars --------------------------------------------------------------------------------------------------
 
     def scalar_word(self, register: int) -> str:
-        """Return a scalar register."""
         if self._unknown is not None and register in self._unknown:
             raise _UnknownRegister
         self.begin_phase()
@@ -464,7 +463,6 @@ class RegionWriter:
         return self._scalars[register]
 
     def set_scalar_word(self, register: int, value: str) -> None:
-        """Write a scalar register."""
         if self._unknown is not None and register in (EXEC, EXEC_HI):
             raise _UnknownRegister
         self.begin_phase()
@@ -952,7 +950,6 @@ class RegionWriter:
     # --- The function ---------------------------------------------------------------------------------------------
 
     def begin_block(self, number: int, block: BlockCode) -> None:
-        """Begin a block."""
         self.mode = block.mode
         self.shared = {}
         self.place = number << 16

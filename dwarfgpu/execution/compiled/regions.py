@@ -110,7 +110,6 @@ class CompiledRegions:
 
     @property
     def compiler(self) -> str:
-        """What compiles."""
         return compiler()
 
     # --- Choosing -------------------------------------------------------------------------------------------------

@@ -116,7 +116,6 @@ class Debugging:
 
     @property
     def kernel(self) -> str:
-        """The name of the kernel."""
         return self.running.launched.plan.kernel.name
 
     @property

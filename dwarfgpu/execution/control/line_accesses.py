@@ -47,7 +47,6 @@ class NamedPlace:
         return self.address + self.size
 
     def holds(self, kind: str, address: int) -> bool:
-        """Return whether an address is in it."""
         return kind == self.kind and 0 <= address - self.address < self.size
 
     def part(self, offset: int, size: int) -> NamedPlace:

@@ -373,7 +373,6 @@ class Running(ShownInNotebooks):
         return self.program.at(address - self.launched.plan.load_address)
 
     def line_at(self, address: int) -> LineAt | None:
-        """Return the line of an address."""
         try:
             return self.attached.state.sources.at(address)
         except DwarfGpuError:

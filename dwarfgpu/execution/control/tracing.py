@@ -508,7 +508,6 @@ class StepTrace:
         return [PlacedVariable.of(each, memory=memory_of(each, lanes)) for each in self._variables(batch, row)]
 
     def _variables(self, batch: WaveBatch, row: int) -> Sequence[Variable]:
-        """Return the variables of the frame where a wave is."""
         self.running.machine.device.written(batch)
         with suppress(DwarfGpuError):
             return self.running.attached[int(batch.waves[row])].frame(0).variables()

@@ -538,7 +538,6 @@ class ValueHistory:
             self._add(wave, position, row, declared, _writers(others))
 
     def _named(self, writers: dict[int, list[int]]) -> Writers:
-        """Return lanes by the name of their wave."""
         return _writers({self._running.machine.ids[wave]: lanes for wave, lanes in writers.items()})
 
     def _line_of(self, writers: dict[int, list[int]]) -> CodePosition:

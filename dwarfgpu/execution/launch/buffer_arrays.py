@@ -53,7 +53,6 @@ class BufferArray(np.ndarray[Any, Any]):
         self.changed()
 
     def changed(self) -> None:
-        """Count a change of the machine."""
         if self.machine is not None:
             self.machine.changes += 1
 

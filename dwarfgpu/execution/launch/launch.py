@@ -215,7 +215,6 @@ def _weak(planned: PlannedDispatch, seed: int, options: LaunchOptions) -> WeakSe
 
 
 def _free(machine: Gpu) -> int:
-    """Return an address above all global memory of a machine."""
     return max(machine.memory.top + GAP, machine.padded_to, FIRST_ADDRESS)
 
 

@@ -175,7 +175,6 @@ def _buffer(
 
 
 def _value(kind: ArgumentType, size: int, items: int, generator: np.random.Generator) -> Any:
-    """Return an argument that is given by value."""
     if kind.type is not None:
         return _object(kind.type, size, items, generator)
     element = kind.element

@@ -113,7 +113,6 @@ class QueueEntry:
 
     @property
     def kind(self) -> str:
-        """What the queue is."""
         return QUEUE_KINDS[self.queue_type] if self.queue_type < len(QUEUE_KINDS) else f"type {self.queue_type}"
 
 
