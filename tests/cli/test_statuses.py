@@ -180,7 +180,7 @@ ROWS = """
     1 dump $HIP --pc 1 | no function has code at 0x1
     1 dump $HIP --pc nothing | has no symbol 'nothing'
     1 dump $HIP --section aranges | hint: there are .debug_loclists
-    1 dump $HIP --section abbrev | llvm-dwarfdump prints the other sections
+    1 dump $HIP --section abbrev | llvm-readelf and llvm-dwarfdump print the other sections
     1 dump $HIP --section line --pc 1 | has nothing at 0x1
     2 dump $HIP --tag variabel | hint: did you mean variable
     2 dump $HIP --die one | is not the offset of an entry
