@@ -20,6 +20,7 @@ from dwarfgpu.objfile.elf.loading import load, span
 from dwarfgpu.program.code.code_object import CodeObject, runnable
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
+from dwarfgpu.runtimes.pinned import PinnedMemory
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ class ProgramDevice:
     """Returns how messages name a buffer."""
     arena: Arena = field(factory=Arena)
     machine: Gpu | None = None
+    pinned: dict[int, PinnedMemory] = field(factory=dict)
+    """The memory of the host that kernels access, by its addresses."""
     failed: HostLaunch | None = None
     """The launch after which nothing works any more."""
     _launches: int = 0
@@ -185,6 +188,8 @@ class ProgramDevice:
             self.machine.padded_to = self.arena.end  # what a launch needs lies above
             for buffer in self.arena.buffers:
                 self._map(self.machine, buffer)
+            for memory in self.pinned.values():
+                self._map(self.machine, memory.buffer, memoryview(memory.content))
         return self.machine
 
     # --- Memory -----------------------------------------------------------------------------------------------------
@@ -211,13 +216,20 @@ class ProgramDevice:
             self.report_problem(Misuse("free-twice", f"{self.name_of(buffer)} is freed twice", origin, known))
             return None
         buffer.freed = origin if origin is not None else UNKNOWN
-        if self.machine is not None:
-            self.machine.memory.unmap(self.machine.target.default_space, address)
-            named = self.machine.buffers
-            number = self._places[address]
-            named[number] = evolve(named[number], access=FREED)
+        self._unmap(address)
         self.arena.discard(buffer)
         return buffer
+
+    def pin(self, memory: PinnedMemory) -> None:
+        """Let kernels access memory of the host."""
+        self.pinned[memory.buffer.address] = memory
+        if self.machine is not None:
+            self._map(self.machine, memory.buffer, memoryview(memory.content))
+
+    def unpin(self, address: int) -> None:
+        """Let kernels access memory of the host no more."""
+        del self.pinned[address]
+        self._unmap(address)
 
     def buffer(self, address: int, size: int, what: str, origin: Any = None) -> Allocation | None:
         """Return the buffer that some bytes are in; report it and return None if they are not in one."""
@@ -271,14 +283,22 @@ class ProgramDevice:
         """Return the buffers that were not freed."""
         return [buffer for buffer in self.arena.buffers if buffer.freed is None]
 
-    def _map(self, machine: Gpu, buffer: Allocation) -> None:
+    def _map(self, machine: Gpu, buffer: Allocation, content: memoryview | None = None) -> None:
+        """Give the machine a buffer, which has some content where it is not in the arena."""
         access = "" if buffer.freed is None else FREED
         name: Any = _Name(self, buffer)
-        self._places[buffer.address] = len(machine.buffers)
-        machine.buffers.append(NamedBuffer(name, buffer.address, buffer.size, GUARD, access))
+        named = NamedBuffer(name, buffer.address, buffer.size, GUARD if content is None else 0, access)
+        number = self._places.setdefault(buffer.address, len(machine.buffers))
+        machine.buffers[number : number + 1] = [named]
         if buffer.freed is None:
-            view = self.arena.view(buffer.address, buffer.size)
+            view = self.arena.view(buffer.address, buffer.size) if content is None else content
             machine.memory.map(machine.target.default_space, buffer.address, view)
+
+    def _unmap(self, address: int) -> None:
+        if self.machine is not None:
+            self.machine.memory.unmap(self.machine.target.default_space, address)
+            number = self._places[address]
+            self.machine.buffers[number] = evolve(self.machine.buffers[number], access=FREED)
 
     # --- Launches ---------------------------------------------------------------------------------------------------
 
@@ -313,6 +333,10 @@ class ProgramDevice:
         launch = HostLaunch(self._launches, kernel.name, grid, work_group, origin)
         if self.failed is not None:
             return launch
+        for memory in self.pinned.values():
+            if not memory.fetch():
+                message = f"the host has unmapped {self.name_of(memory.buffer)}, which is registered"
+                self.report_problem(Misuse("use-after-free", message, origin, (("registered", memory.buffer.origin),)))
         try:
             kernel.module.load()
             machine = self.machine_for(kernel.module.file)
@@ -344,6 +368,8 @@ class ProgramDevice:
         assert running is not None  # noqa: S101 (it was prepared)
         if launch.halt is None:
             launch.halt = running.run() if self.check else running.machine.run()
+        for memory in self.pinned.values():
+            memory.store()
         for text in running.printed():
             self.print_text(text)
         if not launch.has_ended:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.arena import DEVICE, HOST, MANAGED
@@ -29,7 +28,6 @@ TOTAL = 16 << 30
 MOST_ROWS = 1 << 22
 """The rows that a call copies or fills."""
 ALIGNED = 256
-_TYPES = {HOST: 1, DEVICE: 2, MANAGED: 3}
 
 
 def allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
@@ -60,7 +58,6 @@ def malloc(call: HostCall, pointer: int, size: int, *_more: int) -> int:
     return allocate(call, pointer, size, DEVICE)
 
 
-@API("hipError_t hipMallocAsync(void **pointer, size_t size, void *stream)")
 def malloc_async(call: HostCall, pointer: int, size: int, stream: int) -> int:
     """Allocate memory; in a capture it is there from now on, and each launch has it."""
     on = stream_for_work(call, stream)
@@ -68,11 +65,6 @@ def malloc_async(call: HostCall, pointer: int, size: int, stream: int) -> int:
     if size and not result and on is not None and on.capture is not None:
         record_node(call, on, GraphNode(MEM_ALLOC, None, (call.process.device.arena.buffers[-1].address,), call.frames))
     return result
-
-
-@API("hipError_t hipMallocFromPoolAsync(void **pointer, size_t size, void *pool, void *stream)")
-def malloc_from_pool(call: HostCall, pointer: int, size: int, _pool: int, stream: int) -> Any:
-    return malloc_async(call, pointer, size, stream)
 
 
 @API("hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)")
@@ -90,8 +82,11 @@ def malloc_host(call: HostCall, pointer: int, size: int, _flags: int = 0) -> int
     return allocate(call, pointer, size, HOST)
 
 
-@API("hipError_t hipMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)")
-def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: int) -> int:
+@API(
+    "hipError_t hipMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)",
+    "hipError_t hipMemAllocPitch(void **pointer, size_t *pitch, size_t width, size_t height, unsigned element)",
+)
+def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: int, _element: int = 0) -> int:
     row = -(-width // ALIGNED) * ALIGNED
     call.write_number(pitch, row)
     return allocate(call, pointer, row * height, DEVICE)
@@ -125,6 +120,9 @@ def release(call: HostCall, pointer: int) -> int:
     program: HipProgram = call.process
     if not pointer or program.sticky():  # after a fault nothing was allocated any more
         return program.sticky()
+    if pointer in program.device.arena:
+        for pool in program.pools:
+            pool.buffers.pop(pointer, None)
     freed = program.device.free(pointer, call)
     if freed is None:
         return Failure(errors.INVALID_VALUE)
@@ -326,9 +324,12 @@ def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> i
         return program.sticky()
     if not count:
         return errors.SUCCESS
+    pattern = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
+    if any(memory.holds(address, count * width) for memory in program.device.pinned.values()):
+        call.write(address, pattern * count)
+        return errors.SUCCESS
     if address not in program.device.arena or not is_reachable(call, address, count * width, "what is set"):
         return Failure(errors.INVALID_VALUE)
-    pattern = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
     program.device.fill(address, pattern, count)
     return errors.SUCCESS
 
@@ -381,52 +382,4 @@ def fill_rows(
         result = _fill(call, to + row * pitch, value, width, size)
         if result:
             return result
-    return errors.SUCCESS
-
-
-# --- Questions --------------------------------------------------------------------------------------------------------
-
-
-@API("hipError_t hipMemGetInfo(size_t *free, size_t *total)")
-def memory_info(call: HostCall, free: int, total: int) -> int:
-    used = sum(buffer.size for buffer in call.process.device.leaks() if buffer.kind == DEVICE)
-    for pointer, number in ((free, max(0, TOTAL - used)), (total, TOTAL)):
-        if pointer:
-            call.write_number(pointer, number)
-    return errors.SUCCESS
-
-
-@API("hipError_t hipHostGetDevicePointer(void **pointer, void *host, unsigned flags)")
-def device_pointer(call: HostCall, pointer: int, host: int, _flags: int) -> int:
-    if host not in call.process.device.arena:
-        return Failure(errors.INVALID_VALUE)
-    call.write_number(pointer, host)
-    return errors.SUCCESS
-
-
-@API("hipError_t hipHostGetFlags(unsigned *flags, void *host)")
-def host_flags(call: HostCall, flags: int, host: int) -> int:
-    if host not in call.process.device.arena:
-        return Failure(errors.INVALID_VALUE)
-    call.write_number(flags, 0, 4)
-    return errors.SUCCESS
-
-
-@API("hipError_t hipPointerGetAttributes(void *attributes, const void *pointer)")
-def pointer_attributes(call: HostCall, attributes: int, pointer: int) -> int:
-    arena = call.process.device.arena
-    buffer = arena.holding(pointer) if pointer in arena else None
-    if buffer is None or buffer.freed is not None or pointer >= buffer.address + max(buffer.size, 1):
-        return Failure(errors.INVALID_VALUE)
-    host = pointer if buffer.kind != DEVICE else 0
-    fields = _TYPES[buffer.kind], 0, pointer, host, buffer.kind == MANAGED, 0
-    call.write(attributes, struct.pack("<iiQQiI", *fields))
-    return errors.SUCCESS
-
-
-@API(
-    "hipError_t hipMemPrefetchAsync(const void *pointer, size_t size, int device, void *stream)",
-    "hipError_t hipMemAdvise(const void *pointer, size_t size, int advice, int device)",
-)
-def advise(_call: HostCall, *_words: int) -> int:
     return errors.SUCCESS

@@ -53,6 +53,19 @@ class DeviceVariable:
     size: int
 
 
+@define(eq=False)
+class HipPool:
+    """A pool of memory."""
+
+    handle: int = 0
+    attributes: dict[int, int] = field(factory=dict)
+    """What the program has set."""
+    buffers: dict[int, int] = field(factory=dict)
+    """The sizes of its buffers by their addresses."""
+    most: int = 0
+    """The most bytes that it had."""
+
+
 class HostDebugger(Protocol):
     """What stops a program at its calls."""
 
@@ -84,6 +97,12 @@ class HipProgram:
     """Events, graphs, nodes and others by their handles."""
     of_graphs: set[int] = field(factory=set)
     """The addresses of buffers that graphs allocate and free."""
+    pools: list[HipPool] = field(factory=list)
+    """The pools, that of the device first."""
+    pool: HipPool | None = None
+    """The pool that the program has given the device."""
+    advice: dict[int, dict[int, int]] = field(factory=dict)
+    """What is advised of buffers, by their addresses and ``hipMemRangeAttribute``."""
     printed: list[bytes] = field(factory=list)
     """What kernels have printed and the program has not yet written."""
     work: list[Callable[[], object]] = field(factory=list)

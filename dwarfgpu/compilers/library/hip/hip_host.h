@@ -65,7 +65,11 @@ enum hipSharedMemConfig { hipSharedMemBankSizeDefault, hipSharedMemBankSizeFourB
 enum hipLimit_t { hipLimitStackSize = 0, hipLimitPrintfFifoSize = 1, hipLimitMallocHeapSize = 2 };
 enum hipComputeMode { hipComputeModeDefault, hipComputeModeExclusive, hipComputeModeProhibited, hipComputeModeExclusiveProcess };
 enum hipStreamCaptureMode { hipStreamCaptureModeGlobal, hipStreamCaptureModeThreadLocal, hipStreamCaptureModeRelaxed };
-enum hipMemoryAdvise { hipMemAdviseSetReadMostly = 1, hipMemAdviseSetPreferredLocation = 3, hipMemAdviseSetAccessedBy = 5 };
+enum hipMemoryAdvise {
+  hipMemAdviseSetReadMostly = 1, hipMemAdviseUnsetReadMostly, hipMemAdviseSetPreferredLocation,
+  hipMemAdviseUnsetPreferredLocation, hipMemAdviseSetAccessedBy, hipMemAdviseUnsetAccessedBy,
+  hipMemAdviseSetCoarseGrain = 100, hipMemAdviseUnsetCoarseGrain
+};
 #define hipHostMallocDefault 0x0
 #define hipHostMallocPortable 0x1
 #define hipHostMallocMapped 0x2
@@ -76,15 +80,18 @@ enum hipMemoryAdvise { hipMemAdviseSetReadMostly = 1, hipMemAdviseSetPreferredLo
 #define hipHostAllocMapped hipHostMallocMapped
 #define hipHostAllocPortable hipHostMallocPortable
 #define hipHostRegisterDefault 0x0
+#define hipHostRegisterPortable 0x1
 #define hipHostRegisterMapped 0x2
 #define hipMemAttachGlobal 1
 #define hipMemAttachHost 2
+#define hipMemAttachSingle 4
 #define hipEventDefault 0
 #define hipEventBlockingSync 1
 #define hipEventDisableTiming 2
 #define hipDeviceScheduleAuto 0
 #define hipDeviceMapHost 8
 #define hipCpuDeviceId (-1)
+#define hipInvalidDeviceId (-2)
 #define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
 #define HIP_LAUNCH_PARAM_END ((void *)3)
@@ -215,9 +222,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, un
   hipStream_t, void **, void **);
 }
 #include "hip_graphs.h"
+#include "hip_memory.h"
 extern "C" {
 hipError_t dg_hipMalloc(void **, size_t) __asm__("hipMalloc");
 hipError_t dg_hipMallocAsync(void **, size_t, hipStream_t) __asm__("hipMallocAsync");
+hipError_t dg_hipMallocFromPool(void **, size_t, hipMemPool_t, hipStream_t) __asm__("hipMallocFromPoolAsync");
 hipError_t dg_hipHostMalloc(void **, size_t, unsigned) __asm__("hipHostMalloc");
 hipError_t dg_hipMallocManaged(void **, size_t, unsigned) __asm__("hipMallocManaged");
 hipError_t dg_hipMallocPitch(void **, size_t *, size_t, size_t) __asm__("hipMallocPitch");
@@ -234,6 +243,8 @@ hipError_t dg_hipFreeAsync(void *, hipStream_t) __asm__("hipFreeAsync");
 }
 template <class T> inline hipError_t hipMalloc(T **p, size_t n) { return dg_hipMalloc((void **)p, n); }
 template <class T> inline hipError_t hipMallocAsync(T **p, size_t n, hipStream_t s) { return dg_hipMallocAsync((void **)p, n, s); }
+template <class T> inline hipError_t hipMallocFromPoolAsync(T **p, size_t n, hipMemPool_t m, hipStream_t s) { return dg_hipMallocFromPool((void **)p, n, m, s); }
+template <class T> inline hipError_t hipMallocAsync(T **p, size_t n, hipMemPool_t m, hipStream_t s) { return dg_hipMallocFromPool((void **)p, n, m, s); }
 inline hipError_t hipFreeAsync(void *p, hipStream_t s) { return dg_hipFreeAsync(p, s); }
 template <class T> inline hipError_t hipHostMalloc(T **p, size_t n, unsigned f = 0) { return dg_hipHostMalloc((void **)p, n, f); }
 template <class T> inline hipError_t hipHostAlloc(T **p, size_t n, unsigned f = 0) { return dg_hipHostMalloc((void **)p, n, f); }
