@@ -13,6 +13,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.device import ModuleKernel
     from dwarfgpu.runtimes.hip.program import HipProgram
 
 VERSION = 70_051_831
@@ -20,6 +21,7 @@ UNITS = 48
 CLOCK = 2_000_000
 LARGEST = (1 << 31) - 1
 NAME = "dwarfgpu"
+BUS_ID = "0000:00:00.0"
 
 
 def _gfx(program: HipProgram) -> str:
@@ -83,6 +85,8 @@ def peek_error(call: HostCall) -> int:
     "hipError_t hipFuncSetCacheConfig(const void *function, int config)",
     "hipError_t hipFuncSetSharedMemConfig(const void *function, int config)",
     "hipError_t hipFuncSetAttribute(const void *function, int attribute, int value)",
+    "hipError_t hipCtxSetCacheConfig(int config)",
+    "hipError_t hipCtxSetSharedMemConfig(int config)",
     "hipError_t hipProfilerStart()",
     "hipError_t hipProfilerStop()",
 )
@@ -121,6 +125,62 @@ def get_device(call: HostCall, device: int, number: int) -> int:
     return errors.SUCCESS
 
 
+@API(
+    "hipError_t hipChooseDevice(int *device, const void *properties)",
+    "hipError_t hipChooseDeviceR0600(int *device, const void *properties)",
+)
+def choose_device(call: HostCall, device: int, properties: int) -> int:
+    if not device or not properties:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(device, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipSetValidDevices(const int *devices, int count)")
+async def set_valid_devices(call: HostCall, devices: int, count: int) -> int:
+    for number in range(min(max(count, 0), 2) if devices else 0):
+        if await call.number_at(devices + 4 * number, 4):
+            return Failure(errors.INVALID_DEVICE)
+    return errors.SUCCESS if devices or not count else Failure(errors.INVALID_VALUE)
+
+
+@API("hipError_t hipDeviceGetByPCIBusId(int *device, const char *name)")
+async def device_of_bus_id(call: HostCall, device: int, name: int) -> int:
+    if not device or not name:
+        return Failure(errors.INVALID_VALUE)
+    if await call.text(name) != BUS_ID:
+        return Failure(errors.INVALID_DEVICE)
+    call.write_number(device, 0, 4)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceGetUuid(void *name, int device)")
+def unique_name(call: HostCall, name: int, device: int) -> int:
+    if not name or device:
+        return Failure(errors.INVALID_VALUE if not name else errors.INVALID_DEVICE)
+    call.write(name, NAME.encode().ljust(16, b"0"))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDeviceGetP2PAttribute(int *value, int attribute, int device, int peer)")
+def peer_attribute(_call: HostCall, value: int, attribute: int, _device: int, _peer: int) -> int:
+    """There is no second device that could be a peer."""
+    return Failure(errors.INVALID_DEVICE if value and 0 <= attribute < 4 else errors.INVALID_VALUE)
+
+
+@API(
+    "hipError_t hipDeviceGetCacheConfig(int *config)",
+    "hipError_t hipDeviceGetSharedMemConfig(int *config)",
+    "hipError_t hipCtxGetCacheConfig(int *config)",
+    "hipError_t hipCtxGetSharedMemConfig(int *config)",
+)
+def config_of_device(call: HostCall, config: int) -> int:
+    if not config:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(config, 0, 4)
+    return errors.SUCCESS
+
+
 @API("hipError_t hipDeviceGetName(char *name, int size, int device)")
 def device_name(call: HostCall, name: int, size: int, _device: int) -> int:
     call.write(name, NAME.encode()[: max(size - 1, 0)] + b"\0")
@@ -129,7 +189,7 @@ def device_name(call: HostCall, name: int, size: int, _device: int) -> int:
 
 @API("hipError_t hipDeviceGetPCIBusId(char *name, int size, int device)")
 def bus_id(call: HostCall, name: int, size: int, _device: int) -> int:
-    call.write(name, b"0000:00:00.0"[: max(size - 1, 0)] + b"\0")
+    call.write(name, BUS_ID.encode()[: max(size - 1, 0)] + b"\0")
     return errors.SUCCESS
 
 
@@ -250,19 +310,45 @@ def properties(call: HostCall, pointer: int, device: int) -> int:
     return errors.SUCCESS
 
 
+def _attributes(kernel: ModuleKernel) -> dict[int, int]:
+    """Return the attributes of a kernel by their numbers in ``hipFunction_attribute``."""
+    metadata = kernel.module.file.kernels_named([kernel.name])[0].metadata
+    if metadata is None:
+        return dict.fromkeys(range(10), 0) | {0: 1024}
+    shared = metadata.group_segment_fixed_size or 0
+    return {
+        0: metadata.max_flat_workgroup_size or 1024, 1: shared, 2: 0, 3: metadata.private_segment_fixed_size or 0,
+        4: metadata.vgpr_count or 0, 5: 0, 6: 0, 7: 0, 8: 65536 - shared, 9: 0,
+    }  # fmt: skip
+
+
 @API("hipError_t hipFuncGetAttributes(void *attributes, const void *function)")
 def function_attributes(call: HostCall, attributes: int, function: int) -> int:
     kernel = call.process.kernel(function)
     if kernel is None:
         return Failure(errors.INVALID_FUNCTION)
-    metadata = kernel.module.file.kernels_named([kernel.name])[0].metadata
-    local = 0 if metadata is None else metadata.private_segment_fixed_size or 0
-    shared = 0 if metadata is None else metadata.group_segment_fixed_size or 0
-    registers = 0 if metadata is None else metadata.vgpr_count or 0
-    most = 1024 if metadata is None else metadata.max_flat_workgroup_size or 1024
-    fields = struct.pack("<iiQQiiiiiiQ", 0, 0, 0, local, 65536 - shared, most, registers, 0, 0, 0, shared)
-    call.write(attributes, fields)
+    known = _attributes(kernel)
+    order = (6, 7, 2, 3, 8, 0, 4, 9, 5, 1)
+    call.write(attributes, struct.pack("<iiQQiiiii4xQ", *(known[each] for each in order)))
     return errors.SUCCESS
+
+
+@API("hipError_t hipFuncGetAttribute(int *value, int attribute, void *function)")
+def function_attribute(call: HostCall, value: int, attribute: int, function: int) -> int:
+    kernel = call.process.kernel(function)
+    if kernel is None:
+        return Failure(errors.INVALID_FUNCTION)
+    known = _attributes(kernel)
+    if not value or attribute not in known:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(value, known[attribute], 4)
+    return errors.SUCCESS
+
+
+@API("const char *hipKernelNameRef(void *function)", "const char *hipKernelNameRefByPtr(void *function, void *stream)")
+def function_name(call: HostCall, function: int, _stream: int = 0) -> ApiText | int:
+    kernel = call.process.kernel(function)
+    return 0 if kernel is None else ApiText(kernel.name)
 
 
 # --- Occupancy --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dwarfgpu.runtimes.doors import build_door
-from dwarfgpu.runtimes.hip import devices, graphs, lacking, memory, pointers, pools, registration, streams  # noqa: F401 (they declare functions)
+from dwarfgpu.runtimes.hip import contexts, devices, graphs, lacking, memory, pointers, pools, registration, streams  # noqa: F401 (they declare functions)
 from dwarfgpu.runtimes.hip.program import API, LIBRARY
 
 _VERSIONS = ("hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "hip_5.2", "hip_5.3", "hip_5.5",

@@ -309,6 +309,13 @@ class HipProgram:
         found = self.module(variable.binary).symbol(variable.name)
         return None if found is None else (found[0], variable.size)
 
+    def is_memory(self, address: int, size: int) -> bool:
+        """Return whether bytes are in a buffer that was not freed, or in memory that is registered."""
+        if any(memory.holds(address, size) for memory in self.device.pinned.values()):
+            return True
+        buffer = self.device.arena.holding(address) if address in self.device.arena else None
+        return buffer is not None and buffer.freed is None and address + size <= buffer.address + buffer.size
+
     # --- Launches -----------------------------------------------------------------------------------------------------
 
     def launch(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 WRAPPER_MAGIC = 0x48495046
 _ELF_MAGIC = b"\x7fELF"
 _HEAD = 64
+_LAUNCH = struct.Struct("<Q6I3Q")
 _MOST_ENTRIES = 1024
 _POINTER, _SIZE, _END = 1, 2, 3
 """The words of ``extra``: HIP_LAUNCH_PARAM_BUFFER_POINTER and others."""
@@ -176,6 +177,18 @@ async def launch_between_events(
     if isinstance(ended, HipEvent):
         program.work.append(lambda: setattr(ended, "recorded", program.now()))
     return result
+
+
+@API(
+    "hipError_t hipLaunchCooperativeKernelMultiDevice(const void *launches, int count, unsigned flags)",
+    "hipError_t hipExtLaunchMultiKernelMultiDevice(const void *launches, int count, unsigned flags)",
+)
+async def launch_on_devices(call: HostCall, launches: int, count: int, _flags: int) -> Any:
+    """Launch kernels as ``hipLaunchParams`` say; as there is one device, there is one launch."""
+    if count != 1:
+        return Failure(errors.INVALID_VALUE)
+    handle, *sizes, arguments, shared, stream = _LAUNCH.unpack(await call.read(launches, _LAUNCH.size))
+    return await launch_kernel(call, handle, tuple(sizes[:3]), tuple(sizes[3:]), arguments, shared, stream)
 
 
 @API(

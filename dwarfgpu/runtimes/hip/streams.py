@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, PER_THREAD, Failure
-from dwarfgpu.runtimes.hip.work import GLOBAL, HOST_CALL, RELAXED, Capture, Graph, GraphNode, HipEvent, HipStream
+from dwarfgpu.runtimes.hip.work import (
+    GLOBAL,
+    HOST_CALL,
+    MEMSET,
+    RELAXED,
+    Capture,
+    Graph,
+    GraphNode,
+    HipEvent,
+    HipStream,
+)
 from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
@@ -291,6 +301,57 @@ def launch_host_function(call: HostCall, handle: int, function: int, data: int) 
 async def call_host(call: HostCall, function: int, data: int, _stream: int = 0) -> int:
     await call.invoke(function, data)
     return errors.SUCCESS
+
+
+_MEETS: dict[int, Callable[[int, int], bool]] = {
+    0: lambda found, value: found >= value,
+    1: lambda found, value: found == value,
+    2: lambda found, value: bool(found & value),
+    3: lambda found, value: ~(found | value) != 0,
+}
+"""``hipStreamWaitValueGte`` and the other comparisons."""
+
+
+def _value_size(call: HostCall) -> int:
+    return 4 if call.process.name_of_call(call).endswith("32") else 8
+
+
+@API(
+    "hipError_t hipStreamWriteValue32(void *stream, void *pointer, unsigned value, unsigned flags)",
+    "hipError_t hipStreamWriteValue64(void *stream, void *pointer, uint64_t value, unsigned flags)",
+)
+def write_value(call: HostCall, stream: int, pointer: int, value: int, _flags: int) -> Any:
+    size = _value_size(call)
+    if not call.process.is_memory(pointer, size):
+        return Failure(errors.INVALID_VALUE)
+    return _write_value(call, pointer, value, size, stream)
+
+
+@streamed(MEMSET)
+def _write_value(call: HostCall, pointer: int, value: int, size: int, _stream: int = 0) -> int:
+    call.write_number(pointer, value, size)
+    if pointer in call.process.device.arena:
+        call.process.device.define(pointer, size)
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipStreamWaitValue32(void *stream, void *pointer, unsigned value, unsigned flags, unsigned mask)",
+    "hipError_t hipStreamWaitValue64(void *stream, void *pointer, uint64_t value, unsigned flags, uint64_t mask)",
+)
+async def wait_value(call: HostCall, handle: int, pointer: int, value: int, flags: int, mask: int) -> int:
+    """Wait for a value, which an earlier call must have written: streams do nothing later."""
+    stream, size = call.process.stream(handle), _value_size(call)
+    if flags not in _MEETS or not call.process.is_memory(pointer, size):
+        return Failure(errors.INVALID_VALUE)
+    if stream is not None:
+        check_no_capture(call, stream)
+    found = await call.number_at(pointer, size)
+    if not _MEETS[flags](found & mask, value & mask):
+        message = f"a stream waits for {value:#x} at {pointer:#x}, which nothing has written yet: there is {found:#x}"
+        call.process.problem("not-supported", message, call)
+        return Failure(errors.NOT_SUPPORTED)
+    return int(call.process.sticky())
 
 
 # --- Events -----------------------------------------------------------------------------------------------------------
