@@ -84,6 +84,8 @@ class HostCall:
         self.words = words
         self.frames = frames
         """The return addresses, innermost first."""
+        self.work: Any = None
+        """What it has given to a stream."""
 
     def at(self, frames: Sequence[int]) -> HostCall:
         """Return this call as if it came from another place."""

@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.checks.findings import INIT, check_names
+from dwarfgpu.execution.checks.findings import INIT, RACE, check_names
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
 from dwarfgpu.execution.launch import launch as launching
@@ -24,6 +24,7 @@ from dwarfgpu.runtimes.pinned import PinnedMemory
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.checks.checked_memory import CheckedMemory
     from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
@@ -66,6 +67,8 @@ class HostLaunch:
     halt: Halt | None = None
     error: DwarfGpuError | None = None
     """Why it could not be launched."""
+    touched: tuple[tuple[int, int, str], ...] = ()
+    """The global memory that it has used, if races were looked for: from, to, and what it has done there."""
 
     @property
     def name(self) -> str:
@@ -376,6 +379,8 @@ class ProgramDevice:
             self.failed = launch
         self.report_launch(launch)
         checks = running.machine.checks
+        if checks is not None and RACE in checks.checks:
+            launch.touched = (*_checked_memory(launch).races.touched(),)
         if self.follows_undefined:
             is_followed = checks is not None and INIT in checks.checks
             for buffer in self.leaks():  # what a launch writes that is not checked counts as defined
@@ -395,11 +400,17 @@ class ProgramDevice:
         del machine.traps[len(machine.traps) - 1 :]
 
 
-def _undefined_memory(launch: HostLaunch) -> UndefinedMemory:
+def _checked_memory(launch: HostLaunch) -> CheckedMemory:
     assert launch.running is not None  # noqa: S101 (it runs)
     memory: Any = launch.running.machine.device.memory
-    found: UndefinedMemory = memory.init_check.memory
+    found: CheckedMemory = memory
     return found
+
+
+def _undefined_memory(launch: HostLaunch) -> UndefinedMemory:
+    check = _checked_memory(launch).init_check
+    assert check is not None  # noqa: S101 (it is asked for)
+    return check.memory
 
 
 class _Name:

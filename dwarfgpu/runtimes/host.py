@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import opened
@@ -20,6 +22,11 @@ _OF_START = ("_start", "__device_stub__", "None")
 """How functions begin that no user has written: those that start a program, the stubs of kernels, and no function."""
 _ALLOCATES = re.compile(r"[Mm]alloc|[Aa]lloc|clCreate|clSVM")
 _RESULT = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)\s*,|([A-Za-z_]\w*(?:(?:\.|->)\w+)*)\s*=[^=]")
+_VOID = re.compile(r"(?:\(\s*void\s*\)|static_cast<void>\()\s*$")
+_STATEMENT = re.compile(r"(?:[;{}):]|\belse|\bdo|^\s*#.*)$")
+"""What a statement follows."""
+_MOST_LINES = 12
+"""The lines of a call."""
 
 
 @frozen
@@ -59,6 +66,7 @@ class HostProgram:
         self._mapped: list[_MappedFile] = []
         self._programs: dict[str, Program | None] = {}
         self._known: dict[int, tuple[HostLine, ...]] = {}
+        self._sources: dict[str, list[str]] = {}
 
     def stack(self, frames: Sequence[int]) -> list[HostLine]:
         """Return the lines of return addresses, innermost first, without those of wrappers and of the system."""
@@ -79,15 +87,43 @@ class HostProgram:
 
     def named(self, frames: Sequence[int]) -> str | None:
         """Return what the line of an allocation calls its result: ``cells`` of ``hipMalloc(&cells, 400)``."""
-        line = self.line(frames)
-        if line is None or line.file is None:
-            return None
-        try:
-            text = Path(line.file).read_text(errors="replace").splitlines()[line.line - 1]
-        except (OSError, IndexError):
-            return None
+        text = self._text(self.line(frames))
         found = _RESULT.search(text) if len(_ALLOCATES.findall(text)) == 1 else None  # else it may be that of another
         return (found[1] or found[2]) if found else None
+
+    def discards(self, frames: Sequence[int], name: str) -> bool:
+        """Return whether the source calls a function as a statement, so that nothing sees its result."""
+        line = self.line(frames)
+        before, called, behind = self._text(line).partition(f"{name}(")
+        if line is None or not called:
+            return False
+        before = _VOID.sub("", before).rstrip()
+        if not before:
+            lines = (self._text(evolve(line, line=number)) for number in range(line.line - 1, 0, -1))
+            before = next((text.partition("//")[0].rstrip() for text in lines if text.partition("//")[0].strip()), ";")
+        depth, number = 1, line.line
+        while depth and number < line.line + _MOST_LINES:
+            for at, character in enumerate(behind):
+                depth += (character == "(") - (character == ")")
+                if not depth:
+                    behind = behind[at + 1 :]
+                    break
+            else:
+                number += 1
+                behind = self._text(evolve(line, line=number))
+        return not depth and behind.lstrip().startswith(";") and bool(_STATEMENT.search(before))
+
+    def _text(self, line: HostLine | None) -> str:
+        """Return the text of a line of the source; nothing if it cannot be read."""
+        if line is None or line.file is None:
+            return ""
+        if line.file not in self._sources:
+            try:
+                self._sources[line.file] = Path(line.file).read_text(errors="replace").splitlines()
+            except OSError:
+                self._sources[line.file] = []
+        lines = self._sources[line.file]
+        return lines[line.line - 1] if 0 < line.line <= len(lines) else ""
 
     def _at(self, address: int) -> Iterator[HostLine]:
         part = self._part(address)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _MEMORY, _ERRORS = "HIP Runtime API Reference, Memory Management", "HIP Runtime API Reference, Error Handling"
 _GRAPHS = "HIP Runtime API Reference, Graph Management"
 _MODULES = "HIP Runtime API Reference, Module Management"
+_ERRORS = "HIP Runtime API Reference, Error Handling"
+_STREAMS = "HIP Programming Guide, Asynchronous Concurrent Execution"
 _LAUNCHES, _MODEL = (
     "HIP Runtime API Reference, Execution Control",
     "HIP Programming Guide, Memory Allocation and Access",
@@ -30,11 +32,17 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
      "give the other direction, or hipMemcpyDefault"),
     ("host-access", ERROR, _MODEL, "The host accesses memory of the device only through copies.",
      "copy it, or allocate it with hipMallocManaged"),
+    ("stream-order", ERROR, _STREAMS, "Work in two streams that uses the same memory is ordered.",
+     "let the second stream wait for an event of the first, or synchronize between both"),
+    ("host-order", ERROR, _STREAMS, "The host accesses what a kernel writes only behind a synchronization.",
+     "call hipDeviceSynchronize or hipStreamSynchronize before the access"),
     ("invalid-launch", ERROR, _LAUNCHES, "A launch names a kernel, and sizes that the device has.",
      "change the sizes of the launch"),
     ("empty-launch", WARNING, _LAUNCHES, "A launch has threads.", "leave out launches without work"),
     ("capture", ERROR, _GRAPHS, "While a stream captures, calls do not wait for it, nor depend on the legacy stream.",
      "call it before the capture or behind it, or give it a stream that captures"),
+    ("unread-error", WARNING, _ERRORS, "The program looks at the errors of its calls.",
+     "test the result, or call hipGetLastError behind launches"),
     ("code", ERROR, _MODULES, "Code is for the processor of the device.", "compile it for that processor"),
     ("not-supported", WARNING, "docs/programs.md, Limits", "The program calls only functions that are here.",
      "let the program do without it"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -359,6 +359,20 @@ class RaceCheck(KeptState):
         self.place = self.places[segment.start]
         self.places[segment.start] += 1
         return shadow
+
+    def touched(self) -> Iterator[tuple[int, int, str]]:
+        """Yield the ranges of global memory that waves have used, each with what they did there."""
+        for start, shadow in self.shadows.items():
+            if shadow.is_local:
+                continue
+            self._mark_listed(shadow)
+            plain = shadow.write if shadow.plain is None else shadow.plain
+            atomic = shadow.write * (plain == 0)
+            for action, column in ((READ, shadow.reads), (WRITE, [plain]), (ATOMIC, [atomic])):
+                used = [np.flatnonzero(each) for each in column]
+                ends = [int(each[end]) for each in used if each.size for end in (0, -1)]
+                if ends:
+                    yield start + min(ends) * shadow.unit, start + (max(ends) + 1) * shadow.unit, action
 
     def _may_race(self, shadow: Shadow, *, is_write: bool) -> bool:
         """Return whether not all earlier writes are before what waves do, or, of a write, not all accesses."""

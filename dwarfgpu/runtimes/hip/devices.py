@@ -65,11 +65,13 @@ def driver_error_name(call: HostCall, error: int, text: int) -> int:
 
 @API("hipError_t hipGetLastError()", "hipError_t hipExtGetLastError()")
 def last_error(call: HostCall) -> int:
+    call.process.unread.pop(call.thread, None)
     return int(call.process.sticky() or call.thread.state.pop(LAST_ERROR, errors.SUCCESS))
 
 
 @API("hipError_t hipPeekAtLastError()")
 def peek_error(call: HostCall) -> int:
+    call.process.unread.pop(call.thread, None)
     return int(call.process.sticky() or call.thread.state.get(LAST_ERROR, errors.SUCCESS))
 
 

@@ -9,6 +9,7 @@ from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, Failure
 from dwarfgpu.runtimes.hip.streams import check_no_capture, record_node, stream_for_work, streamed
 from dwarfgpu.runtimes.hip.work import MEM_ALLOC, MEM_FREE, MEMCPY, MEMSET, GraphNode
+from dwarfgpu.runtimes.order import READ, WRITE
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -127,6 +128,8 @@ def release(call: HostCall, pointer: int) -> int:
     if freed is None:
         return Failure(errors.INVALID_VALUE)
     call.protect(freed.address, freed.pages, is_open=False)
+    if program.order is not None:
+        program.order.synchronize(call)
     return errors.SUCCESS
 
 
@@ -158,6 +161,14 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
         call.copy(to, source, size)
         if is_inside[0]:
             program.device.define(to, size)
+    if program.order is not None:
+        for address, inside, use in zip((to, source), is_inside, (WRITE, READ), strict=True):
+            if inside:
+                program.order.use(call, address, size, use)
+        if is_inside[0]:
+            program.order.close(call, to)
+        elif call.work is not None:  # memory that is not pinned is copied at once
+            program.order.order.synchronize(call.work.stream)
     return errors.SUCCESS
 
 
@@ -331,6 +342,9 @@ def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> i
     if address not in program.device.arena or not is_reachable(call, address, count * width, "what is set"):
         return Failure(errors.INVALID_VALUE)
     program.device.fill(address, pattern, count)
+    if program.order is not None:
+        program.order.use(call, address, count * width, WRITE)
+        program.order.close(call, address)
     return errors.SUCCESS
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import define, field
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.checks.findings import RACE, check_names
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
 from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, Misuse, ModuleKernel, ProgramDevice
 from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.ordering import ProgramOrder
 from dwarfgpu.runtimes.hip.work import Capture, Graph, GraphNode, HipStream
 from dwarfgpu.runtimes.host import HostProgram
 from dwarfgpu.runtimes.prototypes import Api, CallRefused
@@ -22,7 +25,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.arena import Allocation
-    from dwarfgpu.runtimes.connection import Function, HostCall
+    from dwarfgpu.runtimes.connection import Function, HostCall, HostThread
 
 _Kind = TypeVar("_Kind")
 LIBRARY = "libamdhip64.so"
@@ -110,6 +113,10 @@ class HipProgram:
     lacking: dict[str, None] = field(factory=dict)
     """The functions that were called and do not exist here."""
     debugger: HostDebugger | None = None
+    order: ProgramOrder | None = None
+    """What is ordered, if races are looked for."""
+    unread: dict[HostThread, list[tuple[HostCall, int]]] = field(factory=dict)
+    """By thread, the calls that have failed since it has asked for its last error."""
     _handles: int = 0
     _strings: dict[str, int] = field(factory=dict)
     _room: tuple[int, int] = (0, 0)
@@ -119,6 +126,9 @@ class HipProgram:
         self.device.report_problem = lambda problem: self.report_problem(self, problem)
         self.device.print_text = lambda text: self.printed.append(text.encode("latin-1", "replace"))
         self.device.name_of = self.name_of
+        check = self.device.check
+        if check is not None and RACE in check_names(check, is_weak=False):
+            self.order = ProgramOrder(self.device.arena, self.streams, self.name_of, self.problem)
 
     # --- What the server asks -----------------------------------------------------------------------------------------
 
@@ -162,6 +172,13 @@ class HipProgram:
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
+        for call, number in chain.from_iterable(self.unread.values()):
+            name = self.name_of_call(call)
+            is_launch = name.startswith("hipLaunchKernel")
+            if is_launch or self.host.discards(call.frames, name):
+                what = "the launch" if is_launch else name
+                message = f"{what} fails with {errors.text_of(number)[0]}, and nothing looks at that"
+                self.problem("unread-error", message, call)
         for buffer in self.device.leaks():
             is_left = buffer.origin is not None and buffer.address not in self.of_graphs
             if is_left and self.device.failed is None:
@@ -182,10 +199,14 @@ class HipProgram:
         number = int(result or 0)
         if isinstance(result, Failure):
             call.thread.state[LAST_ERROR] = number
+            if number != errors.NOT_SUPPORTED and self.device.failed is None:
+                self.unread[call.thread] = [*self.unread.get(call.thread, ()), (call, number)]
         return number
 
     def _violated(self, call: HostCall, address: int) -> int:
         """Report that the host accesses memory that only the device may."""
+        if self.order is not None and self.order.accessed(call, address):
+            return 1
         buffer = self.device.arena.holding(address)
         if buffer is None:
             self.problem("host-access", f"the host accesses memory of the device at {address:#x}", call)
@@ -346,6 +367,9 @@ class HipProgram:
         def run() -> HostLaunch:
             return self.device.launch(kernel, grid, threads, segment, shared=shared, origin=call)
 
+        if self.order is not None and self.debugger is None:
+            self.order.end(call, run())
+            return errors.SUCCESS
         if os.environ.get("HIP_LAUNCH_BLOCKING", "0") != "0":
             run()
             return self.sticky()

@@ -13,6 +13,7 @@ from dwarfgpu.runtimes.hip.program import API, PER_THREAD, Failure
 from dwarfgpu.runtimes.hip.work import (
     GLOBAL,
     HOST_CALL,
+    MEMCPY,
     MEMSET,
     RELAXED,
     Capture,
@@ -52,13 +53,26 @@ def streamed(kind: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             *first, handle = arguments
             stream = stream_for_work(call, handle)
             if stream is None or stream.capture is None:
-                return function(call, *arguments)
+                return _ordered(call, kind, function, arguments)
             record_node(call, stream, GraphNode(kind, function, (*first, 0), call.frames))
             return errors.SUCCESS
 
         return called
 
     return declared
+
+
+def _ordered(call: HostCall, kind: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Call a function that gives work to the stream of its last argument; the host waits for some of it."""
+    order = call.process.order
+    if order is None:
+        return function(call, *arguments)
+    name = call.process.name_of_call(call)
+    order.begin(call, arguments[-1], name)
+    result = function(call, *arguments)
+    if kind in (MEMCPY, MEMSET) and "Async" not in name:
+        order.synchronize(call, arguments[-1])
+    return result
 
 
 def stream_for_work(call: HostCall, handle: int) -> HipStream | None:
@@ -247,12 +261,16 @@ def wait_for_stream(call: HostCall, handle: int) -> int:
     stream = call.process.stream(handle)
     if stream is not None:
         check_no_capture(call, stream)
+    if call.process.order is not None:
+        call.process.order.synchronize(call, handle)
     return int(call.process.sticky())
 
 
 @API("hipError_t hipDeviceSynchronize()", "hipError_t hipDeviceReset()", "hipError_t hipCtxSynchronize()")
 def synchronize(call: HostCall) -> int:
     check_no_capture(call)
+    if call.process.order is not None:
+        call.process.order.synchronize(call)
     return int(call.process.sticky())
 
 
@@ -386,19 +404,23 @@ def record_event(call: HostCall, handle: int, stream: int, _flags: int = 0) -> i
     if on is not None and on.capture is not None:
         event.captured = on.capture, [*on.last]
         return errors.SUCCESS
-    return record(call, handle)
+    return record(call, handle, stream)
 
 
-def record(call: HostCall, handle: int, _stream: int = 0) -> int:
+def record(call: HostCall, handle: int, stream: int = 0) -> int:
     """Record an event now."""
     event = _event(call, handle)
+    if call.process.order is not None:
+        call.process.order.record(call, event, stream)
     event.recorded, event.captured = call.process.now(), None
     return int(call.process.sticky())
 
 
-def wait(call: HostCall, handle: int, _stream: int = 0) -> int:
-    """Wait for an event, which has been recorded."""
-    _event(call, handle)
+def wait(call: HostCall, handle: int, stream: int = 0) -> int:
+    """Let a stream wait for an event, which has been recorded."""
+    event = _event(call, handle)
+    if call.process.order is not None:
+        call.process.order.wait(call, event, stream)
     return int(call.process.sticky())
 
 
@@ -416,7 +438,7 @@ def wait_for_event(call: HostCall, stream: int, handle: int, _flags: int) -> int
             message = "a stream that captures waits for an event of another stream: hipErrorStreamCaptureIsolation"
             call.process.problem("capture", message, call)
             return Failure(errors.CAPTURE_ISOLATION)
-        return wait(call, handle)
+        return wait(call, handle, stream)
     capture, nodes = event.captured
     if on is None:
         raise _refused(call, [capture], "the legacy stream is used", errors.CAPTURE_IMPLICIT)
@@ -434,7 +456,9 @@ def wait_for_record(call: HostCall, handle: int) -> int:
     event = _event(call, handle)
     if event.captured is not None and event.captured[0] in call.process.captures:
         raise _refused(call, [event.captured[0]], "an event that it has recorded is waited for", errors.CAPTURED_EVENT)
-    return wait(call, handle)
+    if call.process.order is not None:
+        call.process.order.synchronize(call, event=event)
+    return int(call.process.sticky())
 
 
 @API("hipError_t hipEventElapsedTime(float *milliseconds, void *start, void *stop)")

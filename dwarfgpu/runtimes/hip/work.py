@@ -143,6 +143,8 @@ class HipEvent:
     """An event; what it was recorded behind has ended."""
 
     recorded: float | None = None
+    clock: dict[int, int] = field(factory=dict)
+    """What is done behind it, where that is followed."""
     captured: tuple[Capture, list[GraphNode]] | None = None
     """The capture that it belongs to, with the nodes that it stands behind."""
 
