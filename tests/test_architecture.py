@@ -203,17 +203,17 @@ BUDGETS = [
     Budget("objfile", 11.7, 11.71, "an answer is remembered by one decorator"),
     Budget("isa", 7.8, 6.71),
     Budget("machines states", 10.6, 10.99, "one table of records reads and writes every snapshot"),
-    Budget("execution", 22.5, 26.85, "instructions are executed in one compiled way"),
+    Budget("execution", 22.5, 26.87, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.85, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.16, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.69, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 5.7, 5.7),
+    Budget("runtimes", 6.6, 6.6),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 9.86, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 155.80, "all of these")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 156.77, "all of these")
 TESTS = Budget("../tests", 90, 93.39, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.41, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
