@@ -77,7 +77,15 @@ def _process(number: int, options: Any, report: ProgramReport, execute: Execute)
         target=getattr(options, "target", None),
         execute=execute,
     )
-    return HipProgram(number, device, report.problem)
+    return HipProgram(number, device, report.problem, compile=_compile_kernels)
+
+
+def _compile_kernels(path: str, processor: str, words: tuple[str, ...]) -> tuple[bytes, str]:
+    """Compile what a program compiles while it runs."""
+    from dwarfgpu.compilers.sources import Recipe, compile_source
+
+    compiled = compile_source(path, Recipe(processor, "3", words, is_watched=False))
+    return compiled.code, compiled.messages
 
 
 def begin_debugging(options: Any, debugger: Debugger) -> None:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from dwarfgpu.runtimes.doors import build_door
-from dwarfgpu.runtimes.hip import contexts, devices, graphs, lacking, memory, pointers, pools, registration, streams  # noqa: F401 (they declare functions)
+from dwarfgpu.runtimes.hip import (  # noqa: F401 (they declare functions)
+    contexts,
+    devices,
+    graphs,
+    lacking,
+    memory,
+    pointers,
+    pools,
+    registration,
+    rtc,
+    streams,
+)
 from dwarfgpu.runtimes.hip.program import API, LIBRARY
 
 _VERSIONS = ("hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "hip_5.2", "hip_5.3", "hip_5.5",
@@ -13,10 +24,12 @@ _VERSIONS = ("hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "
 """The versions of symbols that programs of ROCm 5 to 7 ask for."""
 _NAMES = ("", ".5", ".6", ".7")
 """What follows the name of the library that programs of some version load."""
+_RTC = "libhiprtc.so"
+"""The library of hipRTC, which is the same one here."""
 
 
 def install(folder: Path) -> None:
     """Write the library into a folder, under each name that programs load."""
     (folder / LIBRARY).write_bytes(build_door(API, ("hip.c",), LIBRARY, _VERSIONS))
-    for ending in _NAMES[1:]:
-        (folder / f"{LIBRARY}{ending}").symlink_to(LIBRARY)
+    for name in (*(f"{LIBRARY}{ending}" for ending in _NAMES[1:]), *(f"{_RTC}{ending}" for ending in _NAMES)):
+        (folder / name).symlink_to(LIBRARY)

@@ -24,6 +24,7 @@ from dwarfgpu.runtimes.prototypes import Api, CallRefused
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
+    from dwarfgpu.children import PrivateFolder
     from dwarfgpu.runtimes.arena import Allocation
     from dwarfgpu.runtimes.connection import Function, HostCall, HostThread
 
@@ -117,6 +118,10 @@ class HipProgram:
     """What is ordered, if races are looked for."""
     unread: dict[HostThread, list[tuple[HostCall, int]]] = field(factory=dict)
     """By thread, the calls that have failed since it has asked for its last error."""
+    compile: Callable[[str, str, tuple[str, ...]], tuple[bytes, str]] | None = None
+    """Compiles a file for a processor with words for clang; returns the code, and what clang warns of."""
+    folder: PrivateFolder | None = None
+    """The sources that the program has compiled."""
     _handles: int = 0
     _strings: dict[str, int] = field(factory=dict)
     _room: tuple[int, int] = (0, 0)
@@ -179,6 +184,8 @@ class HipProgram:
                 what = "the launch" if is_launch else name
                 message = f"{what} fails with {errors.text_of(number)[0]}, and nothing looks at that"
                 self.problem("unread-error", message, call)
+        if self.folder is not None:
+            self.folder.end()
         for buffer in self.device.leaks():
             is_left = buffer.origin is not None and buffer.address not in self.of_graphs
             if is_left and self.device.failed is None:

@@ -1,0 +1,228 @@
+"""hipRTC: programs compile kernels while they run, with the clang of the user and the headers of `dwarfgpu hipcc`."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from dwarfgpu.children import PrivateFolder
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.loading import load
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.runtimes.hip.program import API, ApiText
+from dwarfgpu.runtimes.prototypes import CallRefused
+from dwarfgpu.targets.amdgpu.processors import processor_named
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+SUCCESS, INVALID_INPUT, INVALID_PROGRAM, COMPILATION = 0, 3, 4, 6
+TOO_LATE, TOO_EARLY, INVALID_NAME = 8, 9, 10
+_RESULTS = {
+    SUCCESS: "HIPRTC_SUCCESS", 1: "HIPRTC_ERROR_OUT_OF_MEMORY", 2: "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE",
+    INVALID_INPUT: "HIPRTC_ERROR_INVALID_INPUT", INVALID_PROGRAM: "HIPRTC_ERROR_INVALID_PROGRAM",
+    5: "HIPRTC_ERROR_INVALID_OPTION", COMPILATION: "HIPRTC_ERROR_COMPILATION",
+    7: "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE", TOO_LATE: "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
+    TOO_EARLY: "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+    INVALID_NAME: "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID", 11: "HIPRTC_ERROR_INTERNAL_ERROR",
+    100: "HIPRTC_ERROR_LINKING",
+}  # fmt: skip
+"""The names of ``hiprtcResult``."""
+_VERSION = 9, 0
+_MOST_HEADERS = _MOST_OPTIONS = 1000
+_ARCHITECTURES = ("--gpu-architecture=", "--offload-arch=", "-arch=")
+_NAMED = "dg_name_{}"
+_ENDINGS = (".hip", ".cu", ".cpp")
+
+
+@define(eq=False)
+class RtcProgram:
+    """A source that a program compiles."""
+
+    name: str
+    source: str
+    headers: dict[str, str]
+    expressions: dict[str, str | None] = field(factory=dict)
+    """The names that are asked for, with those of their symbols once it is compiled."""
+    code: bytes = b""
+    log: str = ""
+
+
+def _program(call: HostCall, handle: int) -> RtcProgram:
+    found = call.process.objects.get(handle)
+    if not isinstance(found, RtcProgram):
+        raise CallRefused(INVALID_PROGRAM if handle else INVALID_INPUT)
+    return found
+
+
+async def _texts(call: HostCall, pointers: int, count: int) -> list[str]:
+    if not count:
+        return []
+    content = await call.read(pointers, 8 * count)
+    return [await call.text(pointer) for pointer in struct.unpack(f"<{count}Q", content)]
+
+
+@API("hiprtcResult hiprtcVersion(int *major, int *minor)")
+def version(call: HostCall, *pointers: int) -> int:
+    if not all(pointers):
+        return INVALID_INPUT
+    for pointer, number in zip(pointers, _VERSION, strict=True):
+        call.write_number(pointer, number, 4)
+    return SUCCESS
+
+
+@API("const char *hiprtcGetErrorString(int result)")
+def error_string(_call: HostCall, result: int) -> ApiText:
+    return ApiText(_RESULTS.get(result, "Invalid HIPRTC error code"))
+
+
+@API(
+    "hiprtcResult hiprtcCreateProgram(void **program, const char *source, const char *name, int count, "
+    "const char **headers, const char **names)"
+)
+async def create(call: HostCall, program: int, source: int, name: int, count: int, headers: int, names: int) -> int:
+    if not program or not source or not 0 <= count <= _MOST_HEADERS or (count and not (headers and names)):
+        return INVALID_INPUT
+    texts = await _texts(call, headers, count)
+    given = dict(zip(await _texts(call, names, count), texts, strict=True))
+    title = await call.text(name) if name else "CompileSource"
+    call.write_number(program, call.process.keep(RtcProgram(title, await call.text(source), given)))
+    return SUCCESS
+
+
+@API("hiprtcResult hiprtcDestroyProgram(void **program)")
+async def destroy(call: HostCall, program: int) -> int:
+    handle = await call.number_at(program) if program else 0
+    _program(call, handle)
+    del call.process.objects[handle]
+    return SUCCESS
+
+
+@API("hiprtcResult hiprtcAddNameExpression(void *program, const char *expression)")
+async def add_name(call: HostCall, program: int, expression: int) -> int:
+    found = _program(call, program)
+    if not expression:
+        return INVALID_INPUT
+    if found.code:
+        return TOO_LATE
+    found.expressions[await call.text(expression)] = None
+    return SUCCESS
+
+
+@API("hiprtcResult hiprtcCompileProgram(void *program, int count, const char **options)")
+async def compile_program(call: HostCall, program: int, count: int, options: int) -> int:
+    found = _program(call, program)
+    if not 0 <= count <= _MOST_OPTIONS or (count and not options):
+        return INVALID_INPUT
+    words = await _texts(call, options, count)
+    try:
+        found.code, found.log = _compiled(call.process, found, words)
+        _find_names(found)
+    except (DwarfGpuError, OSError) as error:
+        found.log = getattr(error, "messages", "") or f"{error}\n"
+        return COMPILATION
+    return SUCCESS
+
+
+def _compiled(program: HipProgram, found: RtcProgram, words: list[str]) -> tuple[bytes, str]:
+    """Return code, and the warnings of clang. The sources stay, so that reports can show lines."""
+    if program.folder is None:
+        program.folder = PrivateFolder()
+    folder = program.folder.path / f"rtc-{program.handle()}"
+    folder.mkdir()
+    for name, text in found.headers.items():
+        path = folder / name.lstrip("/")
+        if folder in path.resolve().parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, errors="surrogateescape")
+    name = Path(found.name).name or "CompileSource"
+    path = folder / (name if name.endswith(_ENDINGS) else f"{name}.hip")
+    names = (
+        f'extern "C" __device__ __attribute__((used)) const void *{_NAMED.format(number)} = (const void *)({text});\n'
+        for number, text in enumerate(_addresses(found))
+    )
+    path.write_text(f"{found.source}\n{''.join(names)}", errors="surrogateescape")
+    given = [word.partition("=")[2] for word in words if word.startswith(_ARCHITECTURES)]
+    is_known = bool(given) and processor_named(given[-1].partition(":")[0]) is not None
+    if is_known and program.device.target is None and program.device.machine is None:
+        program.device.target = given[-1]
+    others = [word for word in words if not word.startswith(_ARCHITECTURES)]
+    options = ("-include", "hip/hip_runtime.h", "-I", str(folder), *others)
+    assert program.compile is not None  # noqa: S101 (`exec` has given it)
+    return program.compile(str(path), given[-1] if given else program.processor(), options)
+
+
+def _addresses(found: RtcProgram) -> list[str]:
+    """Return the expressions as what can be converted to a pointer: functions have no `&`."""
+    return [text if text.startswith("&") else f"&{text}" for text in found.expressions]
+
+
+def _find_names(found: RtcProgram) -> None:
+    """Find the symbol of each expression: code has a variable for each, with the address."""
+    if not found.expressions:
+        return
+    image = opened(found.code).image
+    segments = load(image, 0)
+    for number, text in enumerate(found.expressions):
+        variable = image.symbol_named(_NAMED.format(number))
+        if variable is not None:
+            start, content = next(
+                (start, content)
+                for start, content in segments.items()
+                if start <= variable.value < start + len(content)
+            )
+            (address,) = struct.unpack_from("<Q", content, variable.value - start)
+            named = (each.name for each in image.symbols() if each.value == address and each.name)
+            found.expressions[text] = next(named, None)
+
+
+@API("hiprtcResult hiprtcGetLoweredName(void *program, const char *expression, const char **name)")
+async def lowered_name(call: HostCall, program: int, expression: int, name: int) -> int:
+    found = _program(call, program)
+    if not expression or not name:
+        return INVALID_INPUT
+    if not found.code:
+        return TOO_EARLY
+    text = found.expressions.get(await call.text(expression))
+    if text is None:
+        return INVALID_NAME
+    call.write_number(name, call.process.string(call, text))
+    return SUCCESS
+
+
+def _put(call: HostCall, pointer: int, content: Any) -> int:
+    if not pointer:
+        return INVALID_INPUT
+    if isinstance(content, int):
+        call.write_number(pointer, content)
+    else:
+        call.write(pointer, content)
+    return SUCCESS
+
+
+@API("hiprtcResult hiprtcGetProgramLogSize(void *program, size_t *size)")
+def log_size(call: HostCall, program: int, size: int) -> int:
+    return _put(call, size, len(_log(call, program)))
+
+
+@API("hiprtcResult hiprtcGetProgramLog(void *program, char *log)")
+def log(call: HostCall, program: int, text: int) -> int:
+    return _put(call, text, _log(call, program))
+
+
+def _log(call: HostCall, program: int) -> bytes:
+    return _program(call, program).log.encode(errors="replace") + b"\0"
+
+
+@API("hiprtcResult hiprtcGetCodeSize(void *program, size_t *size)")
+def code_size(call: HostCall, program: int, size: int) -> int:
+    return _put(call, size, len(_program(call, program).code))
+
+
+@API("hiprtcResult hiprtcGetCode(void *program, char *code)")
+def code(call: HostCall, program: int, pointer: int) -> int:
+    return _put(call, pointer, _program(call, program).code)
