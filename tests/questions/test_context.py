@@ -111,13 +111,15 @@ def test_the_view_follows_moves_and_not_questions_that_look_back(require_tool, t
     (tmp_path / "k.cl").write_text(WAITS)
     run = Run(str(tmp_path / "k.cl"), width=200)
     run("target launch waits 32 32 flag=zeros(1) out=zeros(32)", "set context on", "set context-sections source,locals")
-    shown = run("run")
+    assert "-- source" in run("break k.cl:3", "run")
+    assert "-- source" not in run("history k")
+    shown = run("delete", "continue")
     assert "`info fault` explains the wait." in shown
     view = shown.partition("-- source: ")[2]
     assert "k.cl:3, waits -" in view.partition("\n")[0]
     assert " => 3    while (atomic_add(flag, 0) == 0)\n" in view
     assert view.partition("-- locals ")[2].splitlines()[1].startswith("flag = ")
-    for question in ("print k", "print i", "history k", "info locals", "info fault", "info waves"):
+    for question in ("print k", "print i", "info locals", "info fault", "info waves"):
         assert "-- source" not in run(question)
     assert "-- source" in run("set var -all k = 3")
     assert "-- source" in run("lane 3")
