@@ -73,9 +73,15 @@ def lacking(reason: str) -> BaseException:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the user's caches, history and terminal settings out of the tests, and the tests out of them."""
+    """Keep the user's caches, history and terminal settings out of the tests, and the tests out of them.
+
+    All processes share a cache: building the functions of OpenCL for a processor takes seconds.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    cache = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "cache"
+    cache.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(cache))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         for name in ("NO_COLOR", "FORCE_COLOR", "PAGER"):
             patch.delenv(name, raising=False)
