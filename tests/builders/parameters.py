@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import cycle, product
 from textwrap import dedent
 from typing import Any
 
@@ -20,6 +21,12 @@ def some_slow(values: Iterable[Any], *, quick: Iterable[Any]) -> list[Any]:
         )
         for value in values
     ]
+
+
+def pairs(values: Iterable[Any], others: Iterable[Any]) -> list[Any]:
+    """Return all pairs as parameters; quick are those with each value once, and the others in turn."""
+    values, others = list(values), list(others)
+    return some_slow(product(values, others), quick=zip(values, cycle(others)))
 
 
 def few_or_all(few: int) -> pytest.MarkDecorator:

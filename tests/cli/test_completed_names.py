@@ -7,12 +7,14 @@ import shlex
 import signal
 import sys
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders.folders import ROOT
+from tests.builders.parameters import some_slow
 
 NAMES = [";>P;", "$(>P)", "`>P`", "*", "?", "$HOME", "\"a'b\"c'\\d", "'a\"$(>P)", "~/>P;", "{a,b}>P;", "!!;>P;", "#>P;",
          "&>P;", "[a-z]", "=ls;>P;", "a=b:c@d;>P", "<P|>P|", "%1;>P;", "é>P;"]  # fmt: skip
@@ -77,16 +79,20 @@ def typed(shell: list[str], lines: list[str], folder: Path) -> list[list[str]]:
     return [call.split("\0")[:-1] for call in written.split("\1")[:-1]]
 
 
-@pytest.mark.parametrize("shell", ["bash", *(pytest.param(each, marks=pytest.mark.slow) for each in ("zsh", "fish"))])
-def test_a_name_is_never_read_by_the_shell(shell: str, tmp_path: Path, require_tool: Any) -> None:
+@pytest.mark.parametrize(
+    "shell, every", some_slow([("bash", 3), ("bash", 1), ("zsh", 1), ("fish", 1)], quick=[("bash", 3)])
+)
+def test_a_name_is_never_read_by_the_shell(shell: str, every: int, tmp_path: Path, require_tool: Any) -> None:
+    """Each name is completed behind every third quote, or behind all of them."""
     require_tool(shell)
     found = files(tmp_path)
     quotes = ["", "'", '"'] if shell != "fish" else [""]  # which leaves a quote open
-    lines = [f"dwarfgpu kernels {name} {quote}\t" for quote in quotes for name in found[: len(NAMES)]]
+    chosen = [*product(quotes, range(len(NAMES)))][:: every if len(quotes) > 1 else 1]
+    lines = [f"dwarfgpu kernels {found[index]} {quote}\t" for quote, index in chosen]
     lines += [f"dwarfgpu kernels {name} \t" for name in found[len(NAMES) :]]
     in_place = "./dwarfgpu kernels k0.co \t\x15"  # the line is taken back
     calls = typed(SHELLS[shell], [SETUP[shell], in_place, *lines, "exit"], tmp_path)
-    names = [padded(name) for name in NAMES] * len(quotes)
+    names = [padded(NAMES[index]) for _quote, index in chosen]
     if shell == "fish":
         calls[names.index("~/>P;xxxxx")][2] = "~/>P;xxxxx"  # it was the name of the home
     assert [words[2] for words in calls[: len(names)]] == names

@@ -3,6 +3,7 @@ import os
 import re
 import shlex
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ WHOLE = (*OPTIMIZED[:-1], "64")
 def run(*words):
     done = run_command(*words)
     return done.returncode, done.stdout, done.stderr
+
+
+@cache
+def whole():
+    """Return what is judged of all kernels of a file and compared with another build, as the JSON is written."""
+    status, out, _err = run("judge", OPTIMIZED[1], *OTHER, "--json")
+    assert status == 3  # a kernel does not end
+    return out
 
 
 ONE_GROUP = f"hint: {judging.ONE_GROUP}\n"
@@ -307,14 +316,12 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
 
 def test_variables_without_a_value_are_a_table():
     """Findings of the same variable, one for each range of instructions, would hide all others."""
-    words = "judge", OPTIMIZED[1], *OTHER, "--limit", "2000", "--strict"
-    _status, out, _err = run(*words)
-    document = json.loads(run(*words, "--json")[1])
+    _status, out, _err = run("judge", OPTIMIZED[1], *OTHER, "--strict")
+    document = json.loads(whole())
     text, missing = " ".join(out.split()), [each for each in document["rules"] if each["rule"] == "against-missing"]
     assert f"{missing[0]['count']} against-missing: the table of variables counts them (--all shows them)" in text
     assert "executed; --limit 500 executes more" in " ".join(run("judge", OPTIMIZED[1], "--limit", "50")[1].split())
     assert "has no value" not in text
-    assert "has no value" in " ".join(run(*words, "--all")[1].split())
     variables = document["against"]["variables"]
     assert sum(each["missing"] for each in variables) == document["against"]["total"]["missing"]
     (limit,) = (each for each in variables if (each["function"], each["name"]) == ("divergent", "limit"))
@@ -354,7 +361,7 @@ def test_what_a_kernel_was_launched_with_is_shown():
 
 
 def test_the_document_of_one_kernel_is_that_of_several():
-    one, every = (json.loads(run(*words, *OTHER, "--json")[1]) for words in (OPTIMIZED, ("judge", OPTIMIZED[1])))
+    one, every = json.loads(run(*OPTIMIZED, *OTHER, "--json")[1]), json.loads(whole())
     assert one.keys() == every.keys()
     assert one["against"].keys() == every["against"].keys()
     for document in (one, every):
@@ -378,14 +385,14 @@ def test_an_interrupt_shows_what_was_judged_so_far(place, monkeypatch, tmp_path)
 
     monkeypatch.setattr(judging, "_attempt", lambda *arguments: begun.append(1) or attempt(*arguments))
     monkeypatch.setattr(*place, interrupted)
-    whole, known = str(tmp_path / "whole.json"), str(tmp_path / "known.json")
+    baseline, known = tmp_path / "whole.json", str(tmp_path / "known.json")
     with monkeypatch.context() as other:
         other.setattr(*place, method)
-        assert run("judge", OPTIMIZED[1], *OTHER, "--json", "-o", whole)[0] == 3
+        baseline.write_text(whole())
     is_executed = place[0] is Device
     left = ["spaces", "records"] if is_executed else ["divergent", "spaces", "records"]
     begun.clear()
-    status, out, err = run("judge", OPTIMIZED[1], *OTHER, "--baseline", whole)
+    status, out, err = run("judge", OPTIMIZED[1], *OTHER, "--baseline", str(baseline))
     assert (status, len(begun)) == (130, 2)
     assert f"dwarfgpu: error: ^C ended this early; not judged: {', '.join(left)}\n" in err
     assert "less is judged" not in err

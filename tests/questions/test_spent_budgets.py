@@ -10,7 +10,7 @@ from dwarfgpu.questions.table import COMMANDS
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run, commands
 
 AMPLE = 100_000_000
-SIZES = (1, 50, 400, 6400)
+SIZES = [(400,), pytest.param((1, 50, 6400), marks=pytest.mark.slow)]
 RUNNING = (
     "advance",
     "continue",
@@ -64,15 +64,17 @@ def later_answers(file, state, lines, size=AMPLE):
     return answers(run, lines)
 
 
+@pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("file, state, names", [(KERNEL, STATE, ("in", "lane_pc_kernel")), (CALLS, IN_CALLS, ("x",))])
-def test_a_spent_budget_changes_no_later_answer(file, state, names):
+def test_a_spent_budget_changes_no_later_answer(file, state, names, sizes):
     lines = [*questions(*names), "up", "info locals", "info frame", "print $pc"]
     expected = later_answers(file, state, lines)
-    for size in SIZES:
+    for size in sizes:
         assert later_answers(file, state, lines, size) == expected
 
 
-def test_a_deep_stack_is_whole_after_a_budget_that_ended_it(require_tool, tmp_path):
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_deep_stack_is_whole_after_a_budget_that_ended_it(require_tool, tmp_path, sizes):
     source, program, core = tmp_path / "deep.c", tmp_path / "deep", tmp_path / "deep.core"
     source.write_text(DEEP)
     subprocess.run([require_tool("gcc"), "-g", "-O0", "-o", program, source], check=True)
@@ -81,5 +83,5 @@ def test_a_deep_stack_is_whole_after_a_budget_that_ended_it(require_tool, tmp_pa
     lines = commands("bt -3; frame 120; info locals; info frame; info registers rip rbx; up; info locals; print n")
     expected = later_answers(program, core, lines)
     assert "_start ()" in expected[0, "bt -3"]
-    for size in SIZES:
+    for size in sizes:
         assert later_answers(program, core, lines, size) == expected

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import run
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
@@ -19,10 +20,7 @@ class Done:
 
     def __init__(self, *words: str | Path, stdin: str = "", **environment: str) -> None:
         home = environment.pop("home", "/dev/null")
-        done = subprocess.run(
-            [sys.executable, "-m", "dwarfgpu", "debug", *map(str, words)], cwd=ROOT,
-            env={**os.environ, "XDG_CONFIG_HOME": home, **environment}, input=stdin, capture_output=True, text=True,
-            timeout=60, check=False)  # fmt: skip
+        done = run("debug", *map(str, words), stdin=stdin.encode(), env={"XDG_CONFIG_HOME": home, **environment})
         self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
 
 

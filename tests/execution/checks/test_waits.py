@@ -11,6 +11,7 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import pairs
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_checks import TARGETS
 
@@ -57,8 +58,7 @@ def problems(built, target, level):
         yield from (("mended", kernel, row.message) for row in found(built(target, level, "-DMENDED"), kernel))
 
 
-@pytest.mark.parametrize("level", ["O0", "O1", "O2"])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target, level", pairs(TARGETS, ["O0", "O1", "O2"]))
 def test_each_missing_wait_is_found_and_nothing_else(built, target, level):
     assert [*problems(built, target, level)] == []
 

@@ -608,7 +608,7 @@ def functions_of(program):
             waiting += die.children()
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", some_slow(COMPILED, quick=COMPILED[::3]))
 def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name):
     """At every address where some location begins: what the form of the operations means, in one lane."""
     assert compared(name) > 10
