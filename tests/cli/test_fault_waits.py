@@ -194,7 +194,7 @@ CHANGES = {
 """Who has changed last what a loop reads: nobody, a lane of the same wave, one that has ended, one that goes on."""
 
 
-@pytest.mark.parametrize("kernel, groups", [*((kernel, 1) for kernel in CHANGES), ("lock", 20)])
+@pytest.mark.parametrize("kernel, groups", [*((kernel, 1) for kernel in CHANGES), ("lock", 6)])
 def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel, groups):
     file, state = hang(kernel, "gfx1100", "O0", groups)
     (sentence,) = expected(kernel, sentences=(CHANGES[kernel],))

@@ -534,11 +534,12 @@ kernel void early(global int *out, int n) {
 """
 
 
-def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_path):
+def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_path, monkeypatch):
     require_tool("clang-22")
+    monkeypatch.setattr("dwarfgpu.audits.judge.alignment.MAX_ALIGNED", 64)
     path = tmp_path / "long.cl"
     path.write_text(EARLY.replace("n != 5", "n < 5"))
-    words = "judge", str(path), "-O2", "early", "--grid", "1", "--work-group", "1", "zeros(64)", "1000"
+    words = "judge", str(path), "-O2", "early", "--grid", "1", "--work-group", "1", "zeros(64)", "40"
     done = run(*words, "--against", str(path))
     assert (done[0], "  against long.cl -O0 " in done[1]) == (0, True)
 

@@ -98,7 +98,7 @@ def test_no_instruction_of_its_beginning_gives_a_kernel_wrong_arguments(built, b
     assert "n = 128" in shown
 
 
-@pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)
+@pytest.mark.parametrize("build", BUILDS[:1], ids="-".join)
 def test_lines_show_variables_of_their_own_function(launch, build):
     status, out, _err = launch(*build, "--trace=lines", "--lane", "2")
     lines = out.splitlines()

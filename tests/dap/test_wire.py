@@ -151,7 +151,7 @@ def ask_many(client: LocalClient, count: int, seed: int) -> None:
 
 
 def test_many_messages_that_are_changed(client: LocalClient) -> None:
-    ask_many(client, 1000, 1)
+    ask_many(client, 300, 1)
 
 
 @pytest.mark.slow

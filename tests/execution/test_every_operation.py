@@ -626,10 +626,15 @@ FAMILIES = re.compile(
 """Families that other tests here go through: formats, matrices, loads to local memory, parts of registers."""
 
 
+@functools.cache
+def words_of_tests():
+    texts = "".join(path.read_text() for path in Path(__file__).parent.glob("*.py")).replace("\\n", "\n")
+    return set(re.findall(r"\w+", texts))
+
+
 def test_each_operation_with_a_meaning_has_a_test(it):
     """A row has a model; other operations are in a family that is gone through, or a test names them."""
-    texts = "".join(path.read_text() for path in Path(__file__).parent.glob("*.py")).replace("\\n", "\n")
-    words = set(re.findall(r"\w+", texts))
+    words = words_of_tests()
     missing = without_meaning([(it.processor, it.lanes)])
     lacking = [
         name

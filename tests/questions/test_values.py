@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.program.frames.history import Remembered, _copied, number
 from dwarfgpu.program.types.model import Base
-from tests.builders.parameters import every, for_each, told
+from tests.builders.parameters import every, examples, for_each, told
 from tests.questions.harness import KERNEL, STATE, Run
 
 
@@ -121,6 +121,7 @@ _COMMANDS = (
 )
 
 
+@examples(100)
 @given(st.sampled_from(_COMMANDS), _WORDS)
 def test_any_text_gives_a_value_or_an_error(shared, command, words):
     with suppress(DwarfGpuError):

@@ -36,7 +36,7 @@ def found_by(drive, folder, numbers, seed="tests", **setting):
 
 
 @for_each("count, files",
-    (20, "[ac][so]*/*"), pytest.param(60, "[ac][so]*/*", marks=pytest.mark.slow),
+    (8, "[ac][so]*/*"), pytest.param(60, "[ac][so]*/*", marks=pytest.mark.slow),
     pytest.param(share(250), "*", marks=pytest.mark.slow))  # fmt: skip
 def test_a_run_finds_nothing(count, files):
     status, out = run("--count", str(count), "--file", files, "--limit", "60")  # no test looks at the clock

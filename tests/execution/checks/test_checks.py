@@ -18,7 +18,7 @@ from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.halts import CHECK
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.commands import run
-from tests.builders.parameters import some_of
+from tests.builders.parameters import pairs, some_of
 from tests.execution.checks.pair_builds import buffer_build, pair_build
 from tests.execution.checks.random_faults import IN_FILE, differences
 
@@ -435,8 +435,7 @@ IN_HIP = {"global ": "", "kernel __": 'extern "C" __global__ __', "local int": "
           "get_local_id(0)": "(int)threadIdx.x", "barrier(1)": "__syncthreads()", "atomic_a": "atomicA"}  # fmt: skip
 
 
-@pytest.mark.parametrize("level", ["0", "2"])
-@pytest.mark.parametrize("build", ["cl-gfx90a", "cl-gfx1100", "hip-gfx942", "hip-gfx1200"])
+@pytest.mark.parametrize("build, level", pairs(["cl-gfx90a", "cl-gfx1100", "hip-gfx942", "hip-gfx1200"], ["2", "0"]))
 def test_an_update_that_lanes_of_a_wave_lose_is_an_error(require_tool, tmp_path, build, level):
     """A kernel for one wave has no barrier left. Variables of HIP at -O0 have generic addresses, which may be equal."""
     language, processor = build.split("-")

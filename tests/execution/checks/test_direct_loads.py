@@ -5,6 +5,7 @@ import pytest
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_slow
 from tests.execution.checks.pair_builds import HERE, RESOURCES, pair_build
 
 LINES = (HERE / "direct_loads.cl").read_text("utf-8").split("\n")
@@ -29,7 +30,7 @@ def found(path, kernel, work_group):
 BUILDS = ("gfx90a", False), ("gfx942", False), ("gfx942", True), ("gfx950", True), ("gfx1030", True)
 
 
-@pytest.mark.parametrize("processor, buffers", BUILDS)
+@pytest.mark.parametrize("processor, buffers", some_slow(BUILDS, quick=BUILDS[:4:3]))
 def test_the_pair_that_nothing_orders(require_tool, tmp_path, processor, buffers):
     """At -O0 most of the faults are none: the code waits for variables on the stack in between."""
     clang, flags = require_tool("clang-22"), RESOURCES["gfx10" if processor == "gfx1030" else "gfx9"]

@@ -49,7 +49,7 @@ def found(require_tool, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("processor, level", [
-    ("gfx90a", "2"), ("gfx1100", "0"), *(pytest.param(each, level, marks=pytest.mark.slow)
+    ("gfx90a", "2"), *(pytest.param(each, level, marks=pytest.mark.slow)
                                          for each in ("gfx942", "gfx1100", "gfx1200") for level in "02")])  # fmt: skip
 def test_lanes_that_nothing_but_their_wave_orders(found, processor, level):
     warning = ("race-in-wave", "warning")

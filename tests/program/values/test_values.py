@@ -35,7 +35,7 @@ from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, cannot_access
 from dwarfgpu.render.values import Look, check_format, general, value_json, value_text
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import examples, for_each
 
 INT = Base("int", 5, 4)
 UNSIGNED = Base("unsigned int", 7, 4)
@@ -451,6 +451,7 @@ def kinds(draw, depth=0):
     return draw(leaf | st.just(VOID))
 
 
+@examples(100)
 @given(kinds(), st.binary(max_size=64), st.sampled_from(["little", "big"]), st.sampled_from([None, *"xduotzfcasr"]))
 def test_any_type_and_any_bytes_give_a_text(kind, data, byte_order, letter):
     value = stored(kind, data, byte_order=byte_order, undefined=data[::-1][: len(data) // 2].ljust(len(data), b"\0"))
