@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
@@ -186,12 +187,18 @@ def memset_box(call: HostCall, box: tuple[int, ...], value: int, extent: tuple[i
 # --- Arrays -----------------------------------------------------------------------------------------------------------
 
 
+def is_format(bits: Sequence[int], kind: int) -> bool:
+    """Return whether elements can have such channels: one, two or four of the same size."""
+    count = sum(each > 0 for each in bits)
+    is_even = tuple(bits) == (bits[0],) * count + (0,) * (4 - count)
+    return is_even and count in (1, 2, 4) and (bits[0], kind) in _FORMATS.values()
+
+
 def _allocate_array(
     call: HostCall, pointer: int, bits: tuple[int, ...], kind: int, extent: tuple[int, ...], flags: int
 ) -> int:
     program: HipProgram = call.process
-    is_known = bits[0] > 0 and all(each in (0, 8, 16, 32) for each in bits) and 0 <= kind <= FLOAT
-    if not pointer or not is_known or not extent[0]:
+    if not pointer or not is_format(bits, kind) or not extent[0]:
         return Failure(errors.INVALID_VALUE)
     size = sum(bits) // 8
     for length in extent:

@@ -16,6 +16,7 @@ from dwarfgpu.runtimes.hip import (  # noqa: F401 (they declare functions)
     registration,
     rtc,
     streams,
+    textures,
 )
 from dwarfgpu.runtimes.hip.program import API, LIBRARY
 

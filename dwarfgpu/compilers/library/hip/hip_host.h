@@ -224,6 +224,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, un
 #include "hip_graphs.h"
 #include "hip_memory.h"
 #include "hip_contexts.h"
+#include "hip_textures.h"
 extern "C" {
 hipError_t dg_hipMalloc(void **, size_t) __asm__("hipMalloc");
 hipError_t dg_hipMallocAsync(void **, size_t, hipStream_t) __asm__("hipMallocAsync");

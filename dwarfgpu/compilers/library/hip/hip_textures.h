@@ -1,0 +1,159 @@
+/* Textures and surfaces in software: an object is a pointer to this description, which the host half writes, and no image
+   instruction is executed. Weights of linear filtering are floats; hardware has 8 bits of them. */
+#pragma once
+typedef struct __hip_texture *hipTextureObject_t;
+typedef struct __hip_surface *hipSurfaceObject_t;
+typedef struct hipMipmappedArray *hipMipmappedArray_t;
+enum hipTextureAddressMode { hipAddressModeWrap, hipAddressModeClamp, hipAddressModeMirror, hipAddressModeBorder };
+enum hipTextureFilterMode { hipFilterModePoint, hipFilterModeLinear };
+enum hipTextureReadMode { hipReadModeElementType, hipReadModeNormalizedFloat };
+enum hipSurfaceBoundaryMode { hipBoundaryModeZero, hipBoundaryModeTrap, hipBoundaryModeClamp };
+enum hipResourceType { hipResourceTypeArray, hipResourceTypeMipmappedArray, hipResourceTypeLinear, hipResourceTypePitch2D };
+struct hipResourceDesc {
+  hipResourceType resType;
+  union {
+    struct { hipArray_t array; } array;
+    struct { hipMipmappedArray_t mipmap; } mipmap;
+    struct { void *devPtr; hipChannelFormatDesc desc; size_t sizeInBytes; } linear;
+    struct { void *devPtr; hipChannelFormatDesc desc; size_t width, height, pitchInBytes; } pitch2D;
+  } res;
+};
+struct hipTextureDesc {
+  hipTextureAddressMode addressMode[3]; hipTextureFilterMode filterMode; hipTextureReadMode readMode; int sRGB;
+  float borderColor[4]; int normalizedCoords; unsigned maxAnisotropy; hipTextureFilterMode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+};
+struct hipResourceViewDesc {
+  int format; size_t width, height, depth; unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+};
+static_assert(sizeof(hipResourceDesc) == 64 && sizeof(hipTextureDesc) == 64, "textures");
+extern "C" {
+hipError_t hipCreateTextureObject(hipTextureObject_t *, const hipResourceDesc *, const hipTextureDesc *, const hipResourceViewDesc *);
+hipError_t hipDestroyTextureObject(hipTextureObject_t);
+hipError_t hipGetTextureObjectResourceDesc(hipResourceDesc *, hipTextureObject_t);
+hipError_t hipGetTextureObjectTextureDesc(hipTextureDesc *, hipTextureObject_t);
+hipError_t hipCreateSurfaceObject(hipSurfaceObject_t *, const hipResourceDesc *);
+hipError_t hipDestroySurfaceObject(hipSurfaceObject_t);
+}
+
+struct dg_texture {
+  const unsigned char *base; unsigned long long slice;
+  unsigned pitch, width, height, depth, channels, bits, kind, address[3], filter, normalized, read;
+  float border[4];
+};
+static_assert(sizeof(dg_texture) == 88, "dg_texture");
+struct dg_along { int low, high; float part; };
+
+/* ---- texels ---- */
+__device__ inline int dg_raw(const dg_texture *t, int x, int y, int z, unsigned channel) {
+  const unsigned char *p = t->base + z * t->slice + y * (unsigned long long)t->pitch + (x * (unsigned long long)t->channels + channel) * (t->bits / 8);
+  bool is_signed = t->kind == hipChannelFormatKindSigned;
+  if (t->bits == 8) return is_signed ? *(const signed char *)p : *p;
+  if (t->bits == 16) return is_signed ? *(const short *)p : *(const unsigned short *)p;
+  return *(const int *)p;
+}
+__device__ inline bool dg_is_inside(const dg_texture *t, int x, int y, int z) {
+  return (unsigned)x < t->width && (unsigned)y < t->height && (unsigned)z < t->depth;
+}
+/* A division of floats may be 2.5 units off. */
+__device__ inline float dg_value(const dg_texture *t, int x, int y, int z, unsigned channel) {
+  if (!dg_is_inside(t, x, y, z)) return t->border[channel];
+  int raw = dg_raw(t, x, y, z, channel);
+  if (t->kind == hipChannelFormatKindFloat) {
+    if (t->bits == 32) return __builtin_bit_cast(float, raw);
+    return __builtin_bit_cast(_Float16, (unsigned short)raw);
+  }
+  bool is_signed = t->kind == hipChannelFormatKindSigned;
+  if (t->read != hipReadModeNormalizedFloat) return is_signed ? (float)raw : (float)(unsigned)raw;
+  double most = is_signed ? (1u << (t->bits - 1)) - 1 : (1u << t->bits) - 1;
+  float value = raw / most;
+  return value < -1 ? -1 : value;
+}
+
+/* ---- coordinates ---- */
+__device__ inline dg_along dg_along_axis(const dg_texture *t, int axis, float at, int size) {
+  unsigned mode = t->address[axis];
+  if (!t->normalized && (mode == hipAddressModeWrap || mode == hipAddressModeMirror)) mode = hipAddressModeClamp;
+  float u = t->normalized ? at * size : at;
+  if (mode == hipAddressModeWrap) u = (at - __builtin_floorf(at)) * size;
+  if (mode == hipAddressModeMirror) u = __builtin_fabsf(at - 2 * __builtin_rintf(0.5f * at)) * size;
+  if (!(u > -1e9f)) u = -1e9f;
+  if (u > 1e9f) u = 1e9f;
+  float first = __builtin_floorf(t->filter ? u - 0.5f : u);
+  dg_along result = {(int)first, (int)first + (t->filter ? 1 : 0), t->filter ? u - 0.5f - first : 0.0f};
+  if (mode == hipAddressModeWrap) {
+    if (result.low < 0) result.low += size;
+    if (result.high >= size) result.high -= size;
+  }
+  if (mode == hipAddressModeBorder) return result;
+  result.low = result.low < 0 ? 0 : result.low >= size ? size - 1 : result.low;
+  result.high = result.high < 0 ? 0 : result.high >= size ? size - 1 : result.high;
+  return result;
+}
+__device__ inline float dg_filtered(const dg_texture *t, dg_along x, dg_along y, dg_along z, unsigned channel) {
+  if (!t->filter) return dg_value(t, x.low, y.low, z.low, channel);
+  float sum = 0;
+  for (int corner = 0; corner < 8; corner++) {
+    float weight = (corner & 1 ? x.part : 1 - x.part) * (corner & 2 ? y.part : 1 - y.part) * (corner & 4 ? z.part : 1 - z.part);
+    if (weight == 0) continue;
+    sum += weight * dg_value(t, corner & 1 ? x.high : x.low, corner & 2 ? y.high : y.low, corner & 4 ? z.high : z.low, channel);
+  }
+  return sum;
+}
+template <class T> __device__ inline T dg_sampled(hipTextureObject_t object, dg_along x, dg_along y, dg_along z) {
+  typedef typename dg_channels<T>::element E;
+  const dg_texture *t = (const dg_texture *)object;
+  T result = {};
+  for (unsigned i = 0; i < (unsigned)dg_channels<T>::count && i < t->channels; i++) {
+    if (E(0.5f) != E(0)) ((E *)&result)[i] = (E)dg_filtered(t, x, y, z, i);
+    else if (dg_is_inside(t, x.low, y.low, z.low)) ((E *)&result)[i] = (E)dg_raw(t, x.low, y.low, z.low, i);
+  }
+  return result;
+}
+#define DG_X dg_along_axis((const dg_texture *)object, 0, x, ((const dg_texture *)object)->width)
+#define DG_Y dg_along_axis((const dg_texture *)object, 1, y, ((const dg_texture *)object)->height)
+#define DG_Z dg_along_axis((const dg_texture *)object, 2, z, ((const dg_texture *)object)->depth)
+#define DG_ONE(i) dg_along{i, i, 0}
+#define DG_FETCHES(name, result, ...) \
+  template <class T> __device__ inline T name(hipTextureObject_t object, __VA_ARGS__) { return result; } \
+  template <class T> __device__ inline void name(T *out, hipTextureObject_t object, __VA_ARGS__) { *out = result; }
+DG_FETCHES(tex1Dfetch, (dg_sampled<T>(object, DG_ONE(x), DG_ONE(0), DG_ONE(0))), int x)
+DG_FETCHES(tex1D, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(0))), float x)
+DG_FETCHES(tex2D, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(0))), float x, float y)
+DG_FETCHES(tex3D, (dg_sampled<T>(object, DG_X, DG_Y, DG_Z)), float x, float y, float z)
+DG_FETCHES(tex1DLayered, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(layer))), float x, int layer)
+DG_FETCHES(tex2DLayered, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(layer))), float x, float y, int layer)
+/* Without mipmaps the only level is the first. */
+DG_FETCHES(tex1DLod, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(0))), float x, float)
+DG_FETCHES(tex2DLod, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(0))), float x, float y, float)
+DG_FETCHES(tex3DLod, (dg_sampled<T>(object, DG_X, DG_Y, DG_Z)), float x, float y, float z, float)
+#undef DG_X
+#undef DG_Y
+#undef DG_Z
+
+/* ---- surfaces: the first coordinate counts bytes ---- */
+template <class T> __device__ inline T *dg_cell(hipSurfaceObject_t object, int x, int y, int z) {
+  const dg_texture *t = (const dg_texture *)object;
+  if (x % (int)sizeof(T) || !dg_is_inside(t, x / (int)(t->channels * t->bits / 8), y, z) || x + sizeof(T) > t->pitch) return nullptr;
+  return (T *)(t->base + z * t->slice + y * (unsigned long long)t->pitch + x);
+}
+#define DG_SURFACES(name, y, z, ...) \
+  template <class T> __device__ inline void name##read(T *out, hipSurfaceObject_t object, __VA_ARGS__, int = hipBoundaryModeZero) { \
+    T *cell = dg_cell<T>(object, x, y, z); \
+    *out = cell ? *cell : T(); \
+  } \
+  template <class T> __device__ inline T name##read(hipSurfaceObject_t object, __VA_ARGS__, int = hipBoundaryModeZero) { \
+    T *cell = dg_cell<T>(object, x, y, z); \
+    return cell ? *cell : T(); \
+  } \
+  template <class T> __device__ inline void name##write(T value, hipSurfaceObject_t object, __VA_ARGS__, int = hipBoundaryModeZero) { \
+    T *cell = dg_cell<T>(object, x, y, z); \
+    if (cell) *cell = value; \
+  }
+DG_SURFACES(surf1D, 0, 0, int x)
+DG_SURFACES(surf2D, y, 0, int x, int y)
+DG_SURFACES(surf3D, y, z, int x, int y, int z)
+DG_SURFACES(surf2DLayered, y, layer, int x, int y, int layer)
+#undef DG_SURFACES
+#undef DG_FETCHES
+#undef DG_ONE

@@ -1,0 +1,166 @@
+"""Textures and surfaces: objects are descriptions in memory of the device, which functions of hip_textures.h read."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from attrs import define
+
+from dwarfgpu.runtimes.arena import MANAGED
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.boxes import FLOAT, HipArray, is_format
+from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.prototypes import CallRefused
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+_SIZE = 64
+"""The bytes of ``hipResourceDesc``, and of ``hipTextureDesc``."""
+_ARRAY, _MIPMAP, _LINEAR, _PITCH = range(4)
+"""``hipResourceType``."""
+_TEXTURE = struct.Struct("<5ii4fiIi3f")
+"""``hipTextureDesc``: addressMode, filterMode, readMode, sRGB, borderColor, normalizedCoords, maxAnisotropy, mipmaps."""
+_DESCRIPTION = struct.Struct("<QQ13I4f4x")
+"""``dg_texture``."""
+_MOST_EXTENT = 1 << 31
+
+
+@define(eq=False)
+class HipTexture:
+    """A texture object, as it was made."""
+
+    resource: bytes
+    texture: bytes
+    is_surface: bool = False
+
+
+@define(eq=False)
+class _Image:
+    """What an object shows: an array, or memory of the device."""
+
+    address: int
+    pitch: int
+    slice: int
+    extent: tuple[int, int, int]
+    bits: tuple[int, ...]
+    kind: int
+
+
+def _image(call: HostCall, resource: bytes) -> _Image:
+    program: HipProgram = call.process
+    (kind,) = struct.unpack_from("<i", resource)
+    (pointer,) = struct.unpack_from("<Q", resource, 8)
+    if kind == _ARRAY:
+        array = program.find(pointer, HipArray)
+        extent = array.extent[0], array.rows, max(1, array.extent[2])
+        return _Image(array.address, array.pitch, array.pitch * array.rows, extent, array.bits, array.kind)
+    if kind == _MIPMAP:
+        program.problem("not-supported", "textures of mipmapped arrays are not supported", call)
+        raise CallRefused(Failure(errors.NOT_SUPPORTED))
+    *bits, form = struct.unpack_from("<5i", resource, 16)
+    if kind not in (_LINEAR, _PITCH) or not is_format(bits, form):
+        raise CallRefused(Failure(errors.INVALID_VALUE))
+    size, height, pitch = struct.unpack_from("<3Q", resource, 40)
+    element = sum(bits) // 8
+    if kind == _LINEAR:
+        width, height, pitch = size // element, 1, size
+    else:
+        width, size = size, pitch * max(0, height - 1) + size * element
+    is_right = 0 < width < _MOST_EXTENT and 0 < height < _MOST_EXTENT and width * element <= pitch < 1 << 32
+    if not is_right or program.device.buffer(pointer, size, "the memory of a texture", call) is None:
+        raise CallRefused(Failure(errors.INVALID_VALUE))
+    return _Image(pointer, pitch, pitch * height, (width, height, 1), tuple(bits), form)
+
+
+def _described(call: HostCall, image: _Image, *sampled: float) -> int:
+    """Put a description into memory; return its address, which is the object."""
+    program: HipProgram = call.process
+    channels = sum(each > 0 for each in image.bits)
+    head = image.address, image.slice, image.pitch, *image.extent, channels, image.bits[0], image.kind
+    content = _DESCRIPTION.pack(*head, *sampled)
+    address = program.device.malloc(len(content), MANAGED)  # as what the host has written
+    if not address:
+        raise CallRefused(Failure(errors.OUT_OF_MEMORY))
+    program.device.arena.view(address, len(content))[:] = content
+    return address
+
+
+@API("hipError_t hipCreateTextureObject(void **object, const void *resource, const void *texture, const void *view)")
+async def create_texture(call: HostCall, pointer: int, resource: int, texture: int, view: int) -> int:
+    if not (pointer and resource and texture):
+        return Failure(errors.INVALID_VALUE)
+    made = HipTexture(await call.read(resource, _SIZE), await call.read(texture, _SIZE))
+    if view and await call.number_at(view, 4):
+        call.process.problem("not-supported", "a texture with another format than its array is not supported", call)
+        return Failure(errors.NOT_SUPPORTED)
+    *modes, filtered, read, gamma, red, green, blue, alpha, normalized, _most, _mip, _bias, _low, _high = (
+        _TEXTURE.unpack(made.texture)
+    )
+    image = _image(call, made.resource)
+    is_integer = image.kind != FLOAT and not read
+    is_right = all(0 <= mode < 4 for mode in modes) and filtered in (0, 1) and read in (0, 1)
+    if not is_right or (filtered and is_integer) or (read and image.bits[0] == 32 and image.kind != FLOAT):
+        return Failure(errors.INVALID_VALUE)
+    if gamma:
+        call.process.problem("not-supported", "a texture that is sRGB is not supported", call)
+        return Failure(errors.NOT_SUPPORTED)
+    border = red, green, blue, alpha
+    object_ = _described(call, image, *modes, filtered, int(bool(normalized)), read, *border)
+    call.process.objects[object_] = made
+    call.write_number(pointer, object_)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipCreateSurfaceObject(void **object, const void *resource)")
+async def create_surface(call: HostCall, pointer: int, resource: int) -> int:
+    if not pointer or not resource:
+        return Failure(errors.INVALID_VALUE)
+    made = HipTexture(await call.read(resource, _SIZE), b"", is_surface=True)
+    if made.resource[0] != _ARRAY:
+        return Failure(errors.INVALID_VALUE)
+    object_ = _described(call, _image(call, made.resource), *[0] * 6, *[0.0] * 4)
+    call.process.objects[object_] = made
+    call.write_number(pointer, object_)
+    return errors.SUCCESS
+
+
+def _destroy(call: HostCall, object_: int, *, is_surface: bool) -> int:
+    program: HipProgram = call.process
+    if not object_:
+        return errors.SUCCESS
+    if program.find(object_, HipTexture).is_surface != is_surface:
+        return Failure(errors.INVALID_VALUE)
+    del program.objects[object_]
+    program.device.free(object_, call)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipDestroyTextureObject(void *object)")
+def destroy_texture(call: HostCall, object_: int) -> int:
+    return _destroy(call, object_, is_surface=False)
+
+
+@API("hipError_t hipDestroySurfaceObject(void *object)")
+def destroy_surface(call: HostCall, object_: int) -> int:
+    return _destroy(call, object_, is_surface=True)
+
+
+@API("hipError_t hipGetTextureObjectResourceDesc(void *resource, void *object)")
+def resource_of_texture(call: HostCall, resource: int, object_: int) -> int:
+    found = call.process.find(object_, HipTexture)
+    if not resource:
+        return Failure(errors.INVALID_VALUE)
+    call.write(resource, found.resource)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetTextureObjectTextureDesc(void *texture, void *object)")
+def texture_of_texture(call: HostCall, texture: int, object_: int) -> int:
+    found = call.process.find(object_, HipTexture)
+    if not texture or found.is_surface:
+        return Failure(errors.INVALID_VALUE)
+    call.write(texture, found.texture)
+    return errors.SUCCESS
