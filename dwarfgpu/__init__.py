@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.render.faults import fault_of as fault
+    from dwarfgpu.runtimes.device import ProgramDevice as Device
     from dwarfgpu.states.program import Attached, Program, open_core
     from dwarfgpu.states.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.states.snapshot_files import load as load_snapshot
@@ -95,6 +96,7 @@ _HOMES = {
     "execution.control.running": ("Running", "launch"),
 }
 _RENAMED = {
+    "Device": ("runtimes.device", "ProgramDevice"),
     "Machine": ("execution.gpu", "Gpu"),
     "dialect": ("dialects", "get"),
     "fault": ("render.faults", "fault_of"),
@@ -107,8 +109,8 @@ _RENAMED = {
 _WHERE = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
 __all__ = [  # noqa: RUF022 (in the order of use)
-    "open", "open_core", "load_snapshot", "save_snapshot", "launch", "Running", "Debugging", "all_waves", "fault",
-    "html", "Program", "Attached", "Wave", "Frame", "Variable", "Quantity", "Values", "Reason",
+    "open", "open_core", "load_snapshot", "save_snapshot", "launch", "Running", "Debugging", "Device", "all_waves",
+    "fault", "html", "Program", "Attached", "Wave", "Frame", "Variable", "Quantity", "Values", "Reason",
     "Machine", "Backend", "DescribedMachine", "target",
     "evaluate", "assemble", "decode", "parse", "lines", "text", "verify", "dialect", "Format",
     "Context", "Limits", "Rules", "AMD", "DWARF5", "DWARF6", "LaneSet", "LaneResults", "Location", "Value", "Accessor",

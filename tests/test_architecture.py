@@ -99,7 +99,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the bridge for scripts that hold objects of pyelftools; nothing imports it
     "elftools": LIBRARY | {"render"},
     # the public names, re-exported
-    "": LAUNCHED | {"render"},
+    "": LAUNCHED | {"render", "runtimes"},
 }
 
 CODE = {"program.types", "program.code"}

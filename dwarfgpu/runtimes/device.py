@@ -5,19 +5,22 @@ It owns the machine, the memory, the modules and the launches in their order, an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
 from dwarfgpu.encoding.demangle import demangled
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import INIT, RACE, check_names
+from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
 from dwarfgpu.execution.launch import launch as launching
+from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.objfile.elf.loading import load, span
-from dwarfgpu.program.code.code_object import CodeObject, runnable
+from dwarfgpu.program.code.code_object import CodeObject, opened, runnable, target_name_of
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
 from dwarfgpu.runtimes.pinned import PinnedMemory
@@ -26,6 +29,7 @@ from dwarfgpu.states.program import Program
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
     from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
+    from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
@@ -49,6 +53,10 @@ class Misuse:
     more: tuple[tuple[str, Any], ...] = ()
     """Other calls that belong to it, with what they are: ``("allocated", call)``."""
 
+    def refuse(self) -> None:
+        """Raise it as an error of who has called."""
+        raise UsageError(self.message, kind=self.rule.replace("-", "_"))
+
 
 @define(eq=False)
 class HostLaunch:
@@ -67,6 +75,8 @@ class HostLaunch:
     halt: Halt | None = None
     error: DwarfGpuError | None = None
     """Why it could not be launched."""
+    checked: CheckReport | None = None
+    """What checks have found."""
     touched: tuple[tuple[int, int, str], ...] = ()
     """The global memory that it has used, if races were looked for: from, to, and what it has done there."""
 
@@ -79,6 +89,16 @@ class HostLaunch:
     def short_name(self) -> str:
         """Its name without the types of its parameters."""
         return self.name.partition("(")[0].rpartition(" ")[2]
+
+    def check(self) -> None:
+        """Raise the error for which it could not be launched."""
+        if self.error is not None:
+            raise self.error
+
+    @property
+    def findings(self) -> tuple[NamedFinding, ...]:
+        """What checks have found."""
+        return () if self.checked is None else self.checked.findings
 
     @property
     def has_ended(self) -> bool:
@@ -149,21 +169,33 @@ class LoadedModule:
 
 @define
 class ProgramDevice:
-    """A GPU that a program uses: memory, modules, and launches in order."""
+    """A GPU that a program uses: memory, modules, and launches in order.
 
+    >>> import dwarfgpu as dg, numpy as np
+    >>> device = dg.Device(check="race")
+    >>> source, target = device.malloc(200), device.malloc(200)
+    >>> device.write(source, np.arange(50, dtype="f4"))
+    >>> blur = device.module("blur.co").kernel("blur")
+    >>> launch = device.launch(blur, 64, 64, [source, target, 49])
+    >>> launch.has_ended, launch.findings
+    (True, ())
+    >>> float(np.frombuffer(device.read(target, 200), "f4")[20])
+    20.0
+    """
+
+    target: str | None = None
+    """The processor that code is chosen for; None for that of the first module."""
     check: str | None = None
     """What is checked while kernels run."""
     seed: int | None = None
     permissive: bool = False
-    target: str | None = None
-    """The processor that code is chosen for; None for that of the first module."""
     is_checked: Callable[[HostLaunch], bool] = lambda _launch: True
     """Returns whether a launch is checked, if any is."""
     execute: Callable[[ProgramDevice, HostLaunch], object] = lambda device, launch: device.finish(launch)
-    """Called with each launch whose waves are at the first instruction, to run and to `finish` it."""
-    report_launch: Callable[[HostLaunch], object] = lambda _launch: None
+    """Called with each launch whose waves are at the first instruction, to run it and to `finish` it."""
+    report_launch: Callable[[HostLaunch], object] = lambda launch: launch.check()
     """Called after each launch, while the machine is as it left it."""
-    report_problem: Callable[[Misuse], object] = lambda _problem: None
+    report_problem: Callable[[Misuse], object] = lambda problem: problem.refuse()
     print_text: Callable[[str], object] = lambda _text: None
     """Called with what kernels print."""
     name_of: Callable[[Allocation], str] = lambda buffer: f"buffer {buffer.address:#x}"
@@ -180,8 +212,15 @@ class ProgramDevice:
 
     # --- Code -------------------------------------------------------------------------------------------------------
 
-    def module(self, file: CodeObject) -> LoadedModule:
-        """Return a code object as a module."""
+    def module(self, code: CodeObject | bytes | str | os.PathLike[str], name: str = "code") -> LoadedModule:
+        """Return code as a module: a file, or its contents; of several processors that of the device."""
+        if isinstance(code, bytes):
+            container = Container(memoryview(code), name=name, target_of=target_name_of)
+            return LoadedModule(self, runnable(CodeObject(container.image(container.select(self.target)), None, name)))
+        file = code if isinstance(code, CodeObject) else opened(os.fspath(code))
+        own = None if self.target is None else self.target.partition(":")[0]
+        if own not in (None, file.target.target_id.partition(":")[0]):
+            raise UsageError(f"{file.name} is for {file.target.target_id}, and the device is {own}")
         return LoadedModule(self, runnable(file))
 
     def machine_for(self, file: CodeObject) -> Gpu:
@@ -254,6 +293,18 @@ class ProgramDevice:
             return None
         return buffer
 
+    def write(self, address: int, content: Any) -> None:
+        """Copy bytes, or an array, into memory of the device."""
+        data = memoryview(content).cast("B")
+        if self.buffer(address, len(data), "the destination of a copy") is not None:
+            self.arena.view(address, len(data))[:] = data
+            self.define(address, len(data))
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return bytes of the memory of the device."""
+        self.buffer(address, size, "the source of a copy")
+        return bytes(self.arena.view(address, size))
+
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Write a pattern so many times."""
         size, part = len(pattern) * count, pattern * max(1, _AT_ONCE // len(pattern))
@@ -308,30 +359,18 @@ class ProgramDevice:
     def launch(
         self,
         kernel: ModuleKernel,
-        grid: tuple[int, ...],
-        work_group: tuple[int, ...],
-        segment: bytes,
+        grid: int | tuple[int, ...],
+        work_group: int | tuple[int, ...],
+        arguments: Any = None,
         *,
         shared: int = 0,
         origin: Any = None,
     ) -> HostLaunch:
-        """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more."""
-        launch = self.prepare(kernel, grid, work_group, segment, shared=shared, origin=origin)
-        if launch.running is not None:
-            self.execute(self, launch)
-        return launch
+        """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more.
 
-    def prepare(
-        self,
-        kernel: ModuleKernel,
-        grid: tuple[int, ...],
-        work_group: tuple[int, ...],
-        segment: bytes,
-        *,
-        shared: int = 0,
-        origin: Any = None,
-    ) -> HostLaunch:
-        """Put the waves of a kernel at its first instruction; `finish` ends a launch that runs."""
+        Arguments are the bytes of their segment, or values as `dwarfgpu.launch` takes them.
+        """
+        grid, work_group = (size if isinstance(size, tuple) else (size,) for size in (grid, work_group))
         self._launches += 1
         launch = HostLaunch(self._launches, kernel.name, grid, work_group, origin)
         if self.failed is not None:
@@ -347,7 +386,7 @@ class ProgramDevice:
                 machine,
                 kernel.module.file,
                 kernel.name,
-                args=segment,
+                args=arguments,
                 grid=grid,
                 work_group=work_group,
                 dynamic_local=shared or None,
@@ -356,13 +395,15 @@ class ProgramDevice:
                 permissive=self.permissive,
             )
         except DwarfGpuError as error:
-            launch.error, self.failed = error, launch
+            launch.error = error
             self.report_launch(launch)
+            self.failed = launch
             return launch
         launch.running = Running(launched, program=kernel.module.program)
         for buffer in self.arena.buffers if machine.checks is not None and INIT in machine.checks.checks else ():
             if buffer.undefined is not None and buffer.freed is None:
                 _undefined_memory(launch).put(buffer.address, buffer.undefined)
+        self.execute(self, launch)
         return launch
 
     def finish(self, launch: HostLaunch) -> None:
@@ -377,10 +418,12 @@ class ProgramDevice:
             self.print_text(text)
         if not launch.has_ended:
             self.failed = launch
-        self.report_launch(launch)
         checks = running.machine.checks
-        if checks is not None and RACE in checks.checks:
-            launch.touched = (*_checked_memory(launch).races.touched(),)
+        if checks is not None:
+            launch.checked = check_report(running)
+            if RACE in checks.checks:
+                launch.touched = (*_checked_memory(launch).races.touched(),)
+        self.report_launch(launch)
         if self.follows_undefined:
             is_followed = checks is not None and INIT in checks.checks
             for buffer in self.leaks():  # what a launch writes that is not checked counts as defined

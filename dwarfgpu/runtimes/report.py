@@ -195,14 +195,12 @@ class ProgramReport:
     # --- Launches -----------------------------------------------------------------------------------------------------
 
     def _found(self, program: HipProgram, launch: HostLaunch, launched: tuple[str, list[HostLine]]) -> Iterator[str]:
-        from dwarfgpu.execution.control.check_report import check_report
         from dwarfgpu.render.findings import finding_lines
 
         running = launch.running
         if running is None or launch.halt is None:
             return
-        if running.machine.checks is not None:
-            checked = check_report(running)
+        if (checked := launch.checked) is not None:
             known = self._kernels[launch.name]
             if checked.coverage is not None and (known is None or checked.coverage.executed > known.executed):
                 self._kernels[launch.name] = checked.coverage

@@ -315,14 +315,8 @@ class HipProgram:
         return self.device.target or USUAL
 
     def _opened(self, binary: FatBinary) -> LoadedModule:
-        from dwarfgpu.program.code.code_object import CodeObject
-
-        name = f"code {binary.number} of process {self.number}"
-        data = memoryview(binary.content)
-        container = Container(data, name=name, target_of=target_name_of)
-        wanted = self.processor()
-        image = container.image(container.select(wanted))
-        return self.device.module(CodeObject(image, None, name))
+        self.processor()
+        return self.device.module(binary.content, f"code {binary.number} of process {self.number}")
 
     def kernel(self, handle: int) -> ModuleKernel | None:
         """Return a kernel by its handle."""

@@ -1,0 +1,73 @@
+"""A device in Python: what it computes, and what it refuses."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dwarfgpu as dg
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a device needs Linux")
+EXAMPLES = Path(dg.__path__[0]) / "examples"
+BLUR = EXAMPLES / "blur.co"
+
+
+def test_kernels_share_memory() -> None:
+    device = dg.Device("gfx1100", check="race,init")
+    first, second = device.malloc(200), device.malloc(200)
+    device.write(first, np.arange(50, dtype="f4"))
+    kernel = device.module(BLUR.read_bytes(), "blur.co").kernel("blur")
+    launches = [device.launch(kernel, 64, (64,), [first, second, 49])]
+    launches += [device.launch(kernel, (64, 1, 1), 64, [second, first, 48])]
+    assert [launch.number for launch in launches] == [1, 2]
+    assert all(launch.has_ended and not launch.findings for launch in launches)
+    found = np.frombuffer(device.read(first, 200), "f4")
+    assert found[20] == 20
+    assert found[48] == 48, "no work-item has written it"
+    assert [buffer.address for buffer in device.leaks()] == [first, second]
+    for address in (first, second):
+        device.free(address)
+    assert device.leaks() == []
+
+
+def test_what_nothing_has_written_is_found() -> None:
+    device = dg.Device(check="init")
+    first, second = device.malloc(200), device.malloc(200)
+    device.write(first, np.arange(25, dtype="f4"))
+    kernel = device.module(BLUR).kernel("blur")
+    launch = device.launch(kernel, 64, 64, [first, second, 49])
+    assert launch.has_ended
+    assert {finding.kind for finding in launch.findings} == {"uninitialized value stored in global memory"}
+
+
+def test_what_is_refused() -> None:
+    device = dg.Device()
+    memory = device.malloc(200)
+    kernel = device.module(BLUR).kernel("blur")
+    for call, text in (
+        (lambda: device.read(memory, 300), "bytes 0 to 299 of buffer"),
+        (lambda: device.write(memory, bytes(201)), "bytes 0 to 200 of buffer"),
+        (lambda: device.free(memory + 4), "no buffer begins there"),
+        (lambda: device.module(b"xx"), "neither an ELF file"),
+        (lambda: dg.Device("gfx90a").module(BLUR), "is for gfx1100, and the device is gfx90a"),
+        (lambda: device.launch(kernel, 64, 64, [memory]), "no value for out"),
+    ):
+        with pytest.raises(dg.DwarfGpuError, match=text):
+            call()
+    launch = device.launch(kernel, 64, 64, [memory, memory, 4])
+    assert launch.has_ended, "a refused launch changes nothing"
+
+
+def test_a_fault_names_the_buffer_and_ends_the_device() -> None:
+    device = dg.Device()
+    memory, gone = device.malloc(100), device.malloc(200)
+    device.free(gone)
+    kernel = device.module(BLUR).kernel("blur")
+    launch = device.launch(kernel, 64, 64, [gone, memory, 49])
+    assert launch.halt is not None
+    assert launch.halt.kind == "fault"
+    assert "which had 200 bytes and was freed" in launch.halt.reason
+    assert device.launch(kernel, 64, 64, [memory, memory, 4]).halt is None
