@@ -372,14 +372,10 @@ def settled(offset: Any) -> Bits:
 
 def quiet() -> Any:
     """Return a context in which arrays overflow, underflow and divide by zero as IEEE 754 says, without a warning."""
-    numpy = _loaded_numpy()
-    return numpy.errstate(all="ignore") if numpy is not None else _NOTHING
-
-
-def _loaded_numpy() -> Any:
     import sys
 
-    return sys.modules.get("numpy")
+    numpy = sys.modules.get("numpy")
+    return numpy.errstate(all="ignore") if numpy is not None else _NOTHING
 
 
 _NOTHING = contextlib.nullcontext()

@@ -224,7 +224,10 @@ def _value_hints(running: Running, options: Any, result: RunReport, histories: S
         yield from hints_of_run(running, kernel, lacking, [history.text for history in histories])
     yield from _printed_hints(running, options, result)
     for history in histories:
-        if (writer := history.last_writer) is not None and _has_all_waves(running):
+        # all waves were there at once: a number means one wave alone
+        if (writer := history.last_writer) is not None and (
+            running.launched.plan.geometry.wave_count == len(running.machine.ids)
+        ):
             wave, lane = writer
             again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")
             where = f"to {history.text}" if len(histories) > 1 else "there"
@@ -267,11 +270,6 @@ def _printed_hints(running: Running, options: Any, result: RunReport) -> Iterato
             yield f"--print {shlex.quote(part)} shows {what}"
         if running.buffer(name).size > 1 and running.planned_buffer(name).pointed is not None:
             yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
-
-
-def _has_all_waves(running: Running) -> bool:
-    """Return whether all waves were there at once, so that the number of a wave means one alone."""
-    return running.launched.plan.geometry.wave_count == len(running.machine.ids)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

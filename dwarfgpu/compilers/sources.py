@@ -200,14 +200,11 @@ class Library:
         paths = []
         for part in sorted(parts, key=_PARTS.index, reverse=True):
             paths.append(folder.path / f"{part}.bc")
-            paths[-1].write_bytes(self._bitcode(part, folder))
+            if not self.has(part):
+                self._built[part] = content = self._build(part, folder)
+                self._cache.write(self.key(part), content)
+            paths[-1].write_bytes(self._built[part])
         return paths
-
-    def _bitcode(self, part: str, folder: PrivateFolder) -> bytes:
-        if not self.has(part):
-            self._built[part] = content = self._build(part, folder)
-            self._cache.write(self.key(part), content)
-        return self._built[part]
 
     def _build(self, part: str, folder: PrivateFolder) -> bytes:
         out = str(folder.path / "library.bc")

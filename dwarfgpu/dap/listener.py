@@ -36,7 +36,13 @@ def serve(options: Any, say: Callable[[str], object]) -> None:
             raise UsageError("--token is for --port", hint="leave it out: standard input is the client's own")
         if os.isatty(0):
             say("[`dwarfgpu dap` talks to an editor, which starts it: see `dwarfgpu docs editors`. ^D leaves]")
-        _serve_streams()
+        # whatever else writes to standard output goes to standard error
+        source, target = os.dup(0), os.dup(1)
+        os.dup2(2, 1)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        gc.disable()  # until the kernel runs: an eighth of the time to the first stop
+        DebugSession(Wire(partial(os.read, source, MOST), partial(_write, target))).serve()
         return
     if not 0 <= options.port <= MAX_PORT:
         raise UsageError(f"--port is 0 to {MAX_PORT}, not {options.port}")
@@ -79,16 +85,6 @@ def _accept(listener: socket.socket, token: str) -> int:
     connection.close()
     os.close(stranger)
     return known
-
-
-def _serve_streams() -> None:
-    """Talk on standard input and output. Whatever else writes to standard output goes to standard error."""
-    source, target = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    gc.disable()  # until the kernel runs: an eighth of the time to the first stop
-    DebugSession(Wire(partial(os.read, source, MOST), partial(_write, target))).serve()
 
 
 def _write(file: int, data: bytes) -> None:

@@ -125,7 +125,12 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
 
     def _theirs(self, symbol: Any) -> Any:
         """Return the variable as GDB reads it; None if GDB cannot, or takes a wave for a host thread."""
-        if _is_foreign():
+        # GDB takes the code for that of another machine if a stub shows it waves
+        from dwarfgpu.machines.gdb.process import is_wave
+
+        thread = gdb.selected_thread()
+        name = str(gdb.selected_frame().architecture().name())
+        if thread is not None and not name.startswith("amdgcn") and is_wave(thread):
             return None
         frame, selected = self.inferior_frame(), gdb.selected_frame()
         try:
@@ -279,12 +284,3 @@ def _is_dynamic(symbol: Any) -> bool:
 def _line(variable: Any) -> int | None:
     line = variable.die.find_number(DW_AT_decl_line)
     return None if line is None else int(line.value)
-
-
-def _is_foreign() -> bool:
-    """Whether GDB takes the code for that of another machine, as it does if a stub shows it waves."""
-    from dwarfgpu.machines.gdb.process import is_wave
-
-    thread = gdb.selected_thread()
-    name = str(gdb.selected_frame().architecture().name())
-    return thread is not None and not name.startswith("amdgcn") and is_wave(thread)

@@ -528,7 +528,11 @@ def _run(rest: Iterator[int], header: LineHeader, rows: LineMatrix, wide: _Wide 
                             wide.begin(len(rows), address)
                             address = 0
                     elif code == DW_LNE_define_file:
-                        _define_file(rows, payload)
+                        cursor = Cursor(payload, payload.find(b"\0") + 1, error=MalformedFile)
+                        if cursor.position == 0 or len(rows.defined_files) >= MAX_DEFINED_FILES:
+                            raise _error("bad_file", "DW_LNE_define_file has no end, or there are too many", "6.2.5.3")
+                        name = decode(payload[1 : cursor.position - 1])
+                        rows.defined_files.append(file_entry(cursor, name))
                         if header.version >= 5:  # the instruction was removed
                             rows.note(payload, length_hint(rest))
                     else:
@@ -654,14 +658,6 @@ def _discriminator(rows: LineMatrix, payload: bytes, rest: Iterator[int]) -> int
     if length_hint(operand):
         rows.note(payload, length_hint(rest))
     return number
-
-
-def _define_file(rows: LineMatrix, payload: bytes) -> None:
-    cursor = Cursor(payload, payload.find(b"\0") + 1, error=MalformedFile)
-    if cursor.position == 0 or len(rows.defined_files) >= MAX_DEFINED_FILES:
-        raise _error("bad_file", "DW_LNE_define_file has no end, or there are too many", "6.2.5.3")
-    name = decode(payload[1 : cursor.position - 1])
-    rows.defined_files.append(file_entry(cursor, name))
 
 
 def _error(kind: str, message: str, section: str) -> MalformedFile:

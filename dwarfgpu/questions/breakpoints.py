@@ -44,7 +44,11 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
         _add_pending(debugger, place, condition, is_temporary=is_temporary)
         return
     if place and debugger.attached is None and debugger.program is not None:
-        _set_pending(debugger, debugger.program.outside, place, condition, is_temporary=is_temporary)
+        from dwarfgpu.execution.control.running import AT_ALL  # what runs kernels needs numpy
+
+        here = ((file, 1) for file in debugger.program.outside.state.sources.all())
+        Linespecs(debugger.program.outside, lambda: next(here, None)).read(AT_ALL.sub("", place))
+        _add_pending(debugger, place, condition, is_temporary=is_temporary)
         return
     debugging = session(debugger, arguments.command)
     if not place:
@@ -53,15 +57,6 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
             raise UsageError("the frame has no program counter", kind="no_frame", hint="name a place")
         place = f"*{pc:#x}"
     show_set(debugger, debugging, debugging.break_at(place_now(debugger, place), condition, is_temporary=is_temporary))
-
-
-def _set_pending(debugger: Debugger, outside: Frame, place: str, condition: str | None, *, is_temporary: bool) -> None:
-    """Keep a breakpoint for the launch, if its place is known in the program, as GDB does before it runs."""
-    from dwarfgpu.execution.control.running import AT_ALL  # what runs kernels needs numpy
-
-    here = ((file, 1) for file in outside.state.sources.all())
-    Linespecs(outside, lambda: next(here, None)).read(AT_ALL.sub("", place))
-    _add_pending(debugger, place, condition, is_temporary=is_temporary)
 
 
 def _add_pending(debugger: Debugger, place: str, condition: str | None, *, is_temporary: bool) -> None:

@@ -61,7 +61,14 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
     if function is None and variable is None and not arguments.has("svg"):
         sums = file_coverage(file, **read_as)
         return Document(
-            file_json(sums, worst),
+            {
+                "file": sums.name,
+                **SUM.json(sums.sum),
+                "scopes_without_code": sums.scopes_without_code,
+                "repairs": dict(sums.repairs),
+                "units": [{"unit": unit.name, **SUM.json(unit.sum)} for unit in sums.units[:worst]],
+                "functions": [{**FUNCTION.json(each), **SUM.json(each.sum)} for each in sums.functions[:worst]],
+            },
             lambda _output: file_text(sums, worst or WORST),
             rows="functions",
             row={"file": file.name},
@@ -224,18 +231,6 @@ def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int) -> 
     yield from table(rows, "lrrrrr", longest=NAME, is_headed=True)
     if len(parts) > worst:
         yield f"  and {len(parts) - worst} more: --worst {len(parts)} shows all"
-
-
-def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
-    """Return the JSON about a file; of functions and units the worst, or all."""
-    return {
-        "file": coverage.name,
-        **SUM.json(coverage.sum),
-        "scopes_without_code": coverage.scopes_without_code,
-        "repairs": dict(coverage.repairs),
-        "units": [{"unit": unit.name, **SUM.json(unit.sum)} for unit in coverage.units[:worst]],
-        "functions": [{**FUNCTION.json(each), **SUM.json(each.sum)} for each in coverage.functions[:worst]],
-    }
 
 
 FUNCTION = Record(

@@ -347,7 +347,9 @@ def instruction_paragraph(instruction: InstructionReference) -> list[str]:
         lines.append(f"  modifiers  {' '.join(modifiers)}")
     encoded: dict[int, list[str]] = {}
     for each in instruction.encodings:
-        encoded.setdefault(each.generation, []).append(_encoding_text(each))
+        variant = f" {each.variant}" if each.variant else ""
+        where = f" ({' '.join(each.processors)})" if each.processors else ""
+        encoded.setdefault(each.generation, []).append(f"{each.format}{variant} {each.opcode:#x}{where}")
     lines += _by_generation("encoded", {major: ", ".join(texts) for major, texts in encoded.items()})
     actions = {each.generation: _action_text(each) for each in instruction.encodings}
     if any(actions.values()):
@@ -370,12 +372,6 @@ def _operand_text(operand: OperandReference) -> str:
     role = {"dst": "written", "dst+src": "read and written"}.get(operand.role.value)
     size = operand.type or (f"{operand.bits} bits" if operand.bits else "")
     return f"{operand.name} ({', '.join(filter(None, (size, role)))})" if size or role else operand.name
-
-
-def _encoding_text(encoding: EncodingReference) -> str:
-    variant = f" {encoding.variant}" if encoding.variant else ""
-    where = f" ({' '.join(encoding.processors)})" if encoding.processors else ""
-    return f"{encoding.format}{variant} {encoding.opcode:#x}{where}"
 
 
 _ACTIONS = {"rmw": "read and write", "rmw-return": "read and write, with the old value as a result,"}

@@ -430,10 +430,6 @@ class ValueWriter:
                 fields.append(problem(error))
         if not fields:
             fields = ["<No data fields>"]
-        return self._laid_out(parts, fields, type, depth)
-
-    def _laid_out(self, parts: list[str], fields: list[str], type: model.Struct, depth: int) -> str:
-        """Return bases and members in braces, on one line or each on its own."""
         indent = "\n" + "  " * (depth + 1)
         is_empty = fields == ["<No data fields>"]
         if not self.look.is_pretty or is_empty:
@@ -848,18 +844,14 @@ class _Json:
         self.left -= 1
         return self.left >= 0 and budget.take(32 + 4 * depth)
 
-    def _type_text(self, type: model.Type) -> str:
-        """Return the text of a type, which many elements share."""
-        known = self._types.get(id(type))
-        if known is None:
-            known = self._types[id(type)] = (type, type_text(type, is_cplus=self.is_cplus))
-        return known[1]
-
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""
         head: dict[str, Any] = {"type": BROKEN_TYPE}
         try:
-            head["type"] = self._type_text(value.type)
+            known = self._types.get(id(value.type))
+            if known is None:
+                known = self._types[id(value.type)] = (value.type, type_text(value.type, is_cplus=self.is_cplus))
+            head["type"] = known[1]
             return head | self._content(value, depth)
         except DwarfGpuError as error:
             if error.kind == "undefined_read":

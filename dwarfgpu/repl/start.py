@@ -55,7 +55,9 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         do = runner.interruptible
         if not options.quiet:
             runner.debugger.output.line(f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves.")
-    init = init_file()
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    path = os.path.join(folder, "dwarfgpu", "init")
+    init = path if os.path.exists(path) else None
     if not options.no_init and init is not None:  # an error in it does not end the session
         do(partial(run_script, runner.debugger, init))
     worst = do(partial(_open, runner.debugger, options))
@@ -153,13 +155,6 @@ def _select(debugger: Debugger, options: Any) -> None:
         debugger.select_frame(options.frame)
     if options.lane is not None:
         debugger.select_lane(options.lane)
-
-
-def init_file() -> str | None:
-    """Return the init file `$XDG_CONFIG_HOME/dwarfgpu/init` if there is one."""
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    path = os.path.join(folder, "dwarfgpu", "init")
-    return path if os.path.exists(path) else None
 
 
 def _read_lines(runner: Runner) -> int:

@@ -175,7 +175,14 @@ class _AliasFinder:
             fixed = space.alias.fixed_lane
             return self._of_lane(self._needed_lane() if fixed is None else fixed, address)
         if space.number == PRIVATE_WAVE:
-            return self._of_wave()
+            size = self.target.lane_count
+            row = size * DWORD
+            at, lane = wave_to_lane(self.address, size)
+            length = DWORD - at % DWORD
+            how = f"{self.address:#x} / {row} * 4 + {self.address:#x} % 4, lane {self.address:#x} % {row} / 4"
+            views = [self._own(ap.SIZE - self.address)]
+            views += [View(self._named(n), at, length, lane, how) for n in (PRIVATE_LANE, PRIVATE_LANE_0 + lane)]
+            return views + self._in_aperture(self._base("private"), "private", at, length, lane)
         own = [self._own((1 << space.address_bits) - address)]
         if space.number == GLOBAL and self.generic is not None:
             return own + self._generic_of_global()
@@ -276,16 +283,6 @@ class _AliasFinder:
         if self.space.number != GENERIC:
             views += self._in_aperture(self._base("private"), "private", address, length, lane)
         return views
-
-    def _of_wave(self) -> list[View]:
-        size = self.target.lane_count
-        row = size * DWORD
-        at, lane = wave_to_lane(self.address, size)
-        length = DWORD - at % DWORD
-        how = f"{self.address:#x} / {row} * 4 + {self.address:#x} % 4, lane {self.address:#x} % {row} / 4"
-        views = [self._own(ap.SIZE - self.address)]
-        views += [View(self._named(n), at, length, lane, how) for n in (PRIVATE_LANE, PRIVATE_LANE_0 + lane)]
-        return views + self._in_aperture(self._base("private"), "private", at, length, lane)
 
 
 def needs_wave(space: AddressSpace, address: int) -> bool:

@@ -722,7 +722,12 @@ class Values(ShownInNotebooks):
             self._missing.append((chunk.slots(group.positions), group.outcome))  # type: ignore[arg-type]
             return
         if not b.has_arrays():
-            self._read_alone(chunk.first, group.result)
+            if self._array is None:
+                self._array = [None] * self.slot_count
+            try:
+                self._array[chunk.first] = listed(group.result)
+            except DwarfGpuError as error:
+                self.refuse(error, (chunk.first,))
             return
         frame = chunk.quantity.frame
         byte_order = frame.target.byte_order
@@ -744,14 +749,6 @@ class Values(ShownInNotebooks):
                 self._missing.append((chunk.slots(positions), inner.outcome))  # type: ignore[arg-type]
                 continue
             self._keep(chunk, positions, inner.result)
-
-    def _read_alone(self, slot: int, value: Object) -> None:
-        if self._array is None:
-            self._array = [None] * self.slot_count
-        try:
-            self._array[slot] = listed(value)
-        except DwarfGpuError as error:
-            self.refuse(error, (slot,))
 
     def _keep(self, chunk: _Chunk, positions: Any, column: Column) -> None:
         import numpy as np

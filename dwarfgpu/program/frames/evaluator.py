@@ -654,7 +654,13 @@ class Evaluator:
 
     def _repeat(self, node: s.Repeat) -> Object:
         if isinstance(node.count, s.Name) and node.count.parts == ("entry",):
-            return self._at_entry(node)
+            parameter = self.named(node.operand)
+            if parameter is not None and parameter.kind != PARAMETER:  # a variable of a block has its name
+                same = (variable for variable in parameter.frame.variables() if variable.name == parameter.name)
+                parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
+            if parameter is None:
+                raise self.error(node, "only a parameter has a value at entry", kind="no_name")
+            return self._placed(parameter.at_entry(self.lanes))
         first = self.value(node.operand)
         if isinstance(first, ScalarOperand):
             message = "a computed value has no address, which @ needs"
@@ -665,16 +671,6 @@ class Evaluator:
             raise self.error(node, 'Non-integral right operand for "@" operator', kind="bad_index")
         number = self._whole(node.count, count, "a count")
         return Object(self.compute.repeated(first.type, number), first.place)
-
-    def _at_entry(self, node: s.Repeat) -> Object:
-        """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
-        parameter = self.named(node.operand)
-        if parameter is not None and parameter.kind != PARAMETER:  # a variable of a block has its name
-            same = (variable for variable in parameter.frame.variables() if variable.name == parameter.name)
-            parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
-        if parameter is None:
-            raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        return self._placed(parameter.at_entry(self.lanes))
 
     def _at(self, node: s.At) -> Object:
         kind = self.built(node.type)

@@ -259,7 +259,8 @@ class Names:
         text = "::".join(owner)
         if not text:
             return None
-        for other in self.frames_of(frame):
+        stack = frame.stack  # that of many waves has callers only for each by itself
+        for other in () if stack is None else (outer for outer in stack.wave_stack if outer.number >= frame.number):
             if any(function_name == text or split_name(function_name)[-1] == text for function_name in other.names):
                 variable = next((variable for variable in other.variables() if variable.name == name), None)
                 if variable is not None:
@@ -278,12 +279,6 @@ class Names:
         if elsewhere:
             raise unavailable(MISSING, f"{elsewhere} is not on the call stack, so its {name} has no location")
         return None
-
-    @staticmethod
-    def frames_of(frame: Frame) -> Iterable[Frame]:
-        """Return the frames that the name of a function can mean, from the current frame outwards."""
-        stack = frame.stack  # that of many waves has callers only for each by itself
-        return () if stack is None else (outer for outer in stack.wave_stack if outer.number >= frame.number)
 
     # --- Enumerators ----------------------------------------------------------------------------------------------
 

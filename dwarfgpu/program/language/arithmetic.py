@@ -232,7 +232,14 @@ class Arithmetic:
         """Convert an operand as an assignment does; a pointer keeps its address space, or becomes generic."""
         operand = null_pointer(operand, type)
         if is_pointer(operand.type) and is_pointer(type):
-            return self._assigned_pointer(operand, type)
+            # as in an assignment, only a null pointer may change to a space other than generic
+            source, target = _pointer(operand.type), _pointer(type)
+            first, second = source.address_space or 0, target.address_space or 0
+            if second not in (first, numbers.GENERIC) and not b.all_of(b.negated(is_true(operand))):
+                names = f"a pointer into {self._space_name(first)} to a pointer into {self._space_name(second)}"
+                hint = "a cast works if both address spaces contain the address"
+                raise UsageError(f"cannot convert {names}", kind="address_space_mismatch", hint=hint)
+            return self.in_space(operand, type)
         return self.cast(operand, type)
 
     def _shift(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
@@ -265,16 +272,6 @@ class Arithmetic:
         bits, lost = convert(first, second, own, self.model.apertures)
         refuse(b.both(lost, b.negated(is_null)), lambda slot: self._not_there(operand, slot, first, second))
         return ScalarOperand(type, b.resized(b.choose(is_null, target.null, bits), 8 * target.byte_size))
-
-    def _assigned_pointer(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-        """Convert a pointer as an assignment does: only a null pointer may change to a space other than generic."""
-        source, target = _pointer(operand.type), _pointer(type)
-        first, second = source.address_space or 0, target.address_space or 0
-        if second not in (first, numbers.GENERIC) and not b.all_of(b.negated(is_true(operand))):
-            names = f"a pointer into {self._space_name(first)} to a pointer into {self._space_name(second)}"
-            hint = "a cast works if both address spaces contain the address"
-            raise UsageError(f"cannot convert {names}", kind="address_space_mismatch", hint=hint)
-        return self.in_space(operand, type)
 
     def address_in(self, operand: ScalarOperand, space: int) -> ScalarOperand:
         """Return an integer as an address of a space: ``local#0x10``. A pointer counts as the number it holds."""

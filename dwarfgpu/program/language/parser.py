@@ -262,7 +262,12 @@ class Parser:
                 operand = s.Subscript(token.position, operand, index)
             elif token.text in (".", "->"):
                 self.advance()
-                operand = s.MemberAccess(token.position, operand, self._member_name(), token.text == "->")
+                parts: list[str] = []
+                while not parts or self.accept("::"):
+                    if self.token.kind != "name":
+                        raise self.error("the name of a member is missing")
+                    parts.append(self.advance().text)
+                operand = s.MemberAccess(token.position, operand, tuple(parts), token.text == "->")
             elif token.text == "(":
                 operand = s.Call(token.position, operand, self._arguments())
             elif token.text in STEPS:
@@ -272,14 +277,6 @@ class Parser:
                 break
             self._count(token.position)
         return operand
-
-    def _member_name(self) -> tuple[str, ...]:
-        parts: list[str] = []
-        while not parts or self.accept("::"):
-            if self.token.kind != "name":
-                raise self.error("the name of a member is missing")
-            parts.append(self.advance().text)
-        return tuple(parts)
 
     def _arguments(self) -> tuple[s.SyntaxNode, ...]:
         self.expect("(")
