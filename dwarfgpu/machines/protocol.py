@@ -380,10 +380,6 @@ class WaveBackend(Backend):
         """Return the register of the target with a DWARF number."""
         return self.target.register(number)
 
-    def scratch_address(self, wave: int) -> int | None:
-        """Return the global address of a wave's scratch memory, if the machine itself knows it."""
-        return None
-
     def launched_segment(self, dispatch: int) -> bytes | None:
         """Return the kernarg segment of a dispatch as it was at the launch, if this machine launched the kernel."""
         return None

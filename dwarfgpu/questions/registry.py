@@ -55,6 +55,7 @@ GONE = {
     "packets": "use `dwarfgpu queues`, and `dwarfgpu hsa packet ADDRESS`",
     "info vtbl": "`print *OBJECT` shows the pointer to the table, and `info symbol` a function in it",
     **dict.fromkeys(("info work-groups", "work-groups"), "use `info waves`: it shows the work-group of each wave"),
+    **dict.fromkeys(("address", "maint info address-aliases"), "use a cast: `print (char @generic *) &x`"),
     "map --row": "leave it out: a row has as many lanes as fit the work-group and the screen",
     "annotate --compare": "write both with `--profile-format pprof`, and use `pprof -diff_base BEFORE AFTER`",
     "annotate --profile-format callgrind": "use speedscope or pprof",

@@ -977,18 +977,6 @@ COMMANDS = (
              operands="[NAME|FLAG...]",
             help="The place of each in memory and in the file, and its type. Words choose sections by name, or by a "
                  "flag such as ALLOC or CODE."),
-    question("maint info address-aliases", "an address in every address space that reaches it",
-             "target.address_aliases", group=DEBUG, operands="EXPR",
-             options=(option("-lane N", "the lane, for an address that belongs to one", read=int),
-                      option("-wave N", WAVE.help),
-                      option("-target T", "convert without a state, for a target such as amdgcn-gfx90a")),
-             shell=shell(LOOK, "address", operand("ADDRESS", "SPACE#ADDRESS, such as private_lane#0x30 or local#16"),
-                         MAYBE_STATE, SYSROOT, FORCE,
-                         examples=("dwarfgpu address 'private_lane#0x30' --lane 5 --target amdgcn-gfx90a",
-                                   "dwarfgpu address 'local#0x30' --state stopped.json --wave 1")),
-            help="EXPR is a variable, or an address such as private_lane#0x30, of the selected lane unless -lane "
-                 "names another. For each view: how many bytes from there are at both addresses, how many of these "
-                 "the machine has, and how the address is computed."),
     question("maint launch-state", "explain the registers of a wave at its first instruction", "launching.launch_state",
              group=DEBUG, operands="KERNEL",
              options=(*SIZES,

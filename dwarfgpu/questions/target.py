@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.address_aliases import View, Views
 from dwarfgpu.program.frames.register_contents import registers_of
-from dwarfgpu.program.frames.selectors import wave_of
-from dwarfgpu.questions.document import Document, Output, listing
-from dwarfgpu.questions.selection import Selection, needs_state
+from dwarfgpu.questions.document import Document, listing
+from dwarfgpu.questions.selection import Selection
 from dwarfgpu.render.layout import (
     Record,
     beside,
     fact,
-    folded,
     hexadecimal,
-    nested,
     paragraphs,
     range_text,
     room,
@@ -28,7 +24,6 @@ from dwarfgpu.render.layout import (
     table,
     wrapped,
 )
-from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, Processor, processor_named, processors
 from dwarfgpu.targets.resolve import resolve
@@ -75,95 +70,6 @@ SPACE = Record(
     fact("null", "Null Address", text=lambda null: hexadecimal(null) or "none", side="r"),
     fact("access", "Access", lambda space: ACCESS.get(space.name, "all")),
     "scope:Scope",
-)
-
-
-def address_aliases(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.program.code.encoding_context import setting
-    from dwarfgpu.program.frames.address_aliases import needs_wave, parse_address, views_of
-
-    text = arguments.needed()
-    machine: Any = None
-    address: Any
-    wave = None
-    lane = arguments.get("lane")
-    if arguments.has("target"):
-        if selection.snapshot is not None:
-            raise UsageError("--state and --target do not go together", hint="leave out one of them")
-        target: Any = setting(arguments.get("target")).target
-        space, address = parse_address(text, target)
-    elif selection.snapshot is not None:
-        machine = selection.snapshot
-        target = machine.target
-        space, address = parse_address(text, target)
-        if arguments.has("wave") or needs_wave(space, address):
-            wave = wave_of(machine, arguments.get("wave"))
-    elif selection.program is None:
-        message = "exactly one of --state and --target is needed"
-        raise UsageError(message, hint="--target amdgcn-gfx90a converts without a state")
-    elif selection.attached is None:
-        target = selection.frame.target
-        space, address = parse_address(text, target)
-    else:
-        from dwarfgpu.questions.memory import address_of
-
-        with selection.staying():
-            if arguments.has("wave"):
-                selection.select_wave(wave_of(selection.machine.stopped.machine, arguments.get("wave")))
-            target, machine = selection.frame.target, selection.machine.stopped.machine
-            where = address_of(selection, text)
-            space = target.default_space if where.space is None else target.space(where.space)
-            address = where.value
-            lane = selection.lane if lane is None else lane
-            if arguments.has("wave") or needs_wave(space, address):
-                wave = selection.wave.index
-    if arguments.has("wave") and machine is None:
-        raise needs_state("wave")
-    if target.lane_count == 1:
-        raise UsageError(f"{target.name} has one address space", kind="no_address_space")
-    views = views_of(target, space, address, lane, machine, wave)
-
-    def lines(output: Output) -> Iterator[str]:
-        for line in views_text(views):
-            place, _, how = line.rpartition("  ")
-            if len(without_styles(line)) <= output.width or not place.strip():
-                yield from folded(line, output.width, 0)
-            else:
-                yield from (place.rstrip(), f"      {how}")
-
-    return Document(VIEWS.json(views), lines)
-
-
-def views_text(views: Views) -> list[str]:
-    """Return all views of an address as lines, one a line."""
-    first = views.asked
-    whose = [f"wave {views.wave}"] if views.wave is not None else []
-    whose += [f"lane {first.lane}"] if first.lane is not None else []
-    name = f"{first.space.name}#{first.address:#x}"
-    lines = [style("kind", name) + (f" of {', '.join(whose)}" if whose else "")]
-    has_machine = any(view.available is not None for view in views.views)
-    head = ("address", "lane", "valid", "there" if has_machine else "", "how")
-    rows = [head, *(_row(view, with_machine=has_machine) for view in views.views)]
-    lines += table(rows, "lrrrl")
-    if views.note:
-        lines.append(f"  {views.note}")
-    return lines
-
-
-def _row(view: View, *, with_machine: bool) -> tuple[str, ...]:
-    lane = "" if view.lane is None else str(view.lane)
-    there = f"{view.available:#x}" if with_machine and view.available is not None else ""
-    return f"{view.space.name}#{view.address:#x}", lane, f"{view.length:#x}", there, view.formula or "itself"
-
-
-VIEW = Record(
-    "space=space.number space_name=space.name address lane valid_bytes=length available_bytes=available formula?"
-)
-VIEWS = Record(
-    "target=target.name wave",
-    nested("address=asked", VIEW),
-    fact("views", value=lambda views: [*map(VIEW.json, views.views[1:])]),
-    "note?",
 )
 
 

@@ -111,21 +111,6 @@ def test_an_error_has_one_text_at_every_face(run, at_prompt, words):
     assert at_prompt(f"{name}{'' if line.startswith('/') else ' '}{line}", FILE, *STOPPED) == expected
 
 
-def test_a_wave_that_is_named_is_the_one_that_is_asked_about(run, at_prompt):
-    calls = (
-        str(ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"),
-        "--state",
-        str(ROOT / "dwarfgpu/examples/calls.json"),
-    )
-    expected = run("address", "private_lane#0x10", *calls[1:], "--wave", "3", "--lane", "2")
-    assert "of wave 1:1:1:3, lane 2" in expected[1]
-    line = "maint info address-aliases -wave {} -lane 2 private_lane#0x10"
-    assert at_prompt(line.format(3), *calls) == expected
-    assert at_prompt(line.format(9), *calls)[2].startswith("dwarfgpu: error: Unknown wave 9.\n")
-    status, _, err = run("address", "local#0x10", "--target", "amdgcn-gfx90a", "--wave", "3")
-    assert (status, err.partition("\n")[0]) == (2, "dwarfgpu: error: --wave needs a state")
-
-
 def test_verify_takes_no_unknown_rules_for_the_list_of_rules(at_prompt):
     assert at_prompt("verify -rules zz", FILE)[2].startswith(
         "dwarfgpu: error: `verify` takes no arguments, and 'zz' is"

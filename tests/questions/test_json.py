@@ -24,7 +24,7 @@ ASKED = {
             maint asm: DW_OP_lit1; maint operations: offset; maint print die: even; maint print dwarf-expr: even
             maint print cfi; info address-spaces; info outstanding; info fault
             maint print registers: v2; maint info sections
-            maint info address-aliases: local#0x10; maint core: info dwarfgpu/examples/crash.core
+            maint core: info dwarfgpu/examples/crash.core
             maint launch-state: -grid 64 -work-group 64 X; memmodel: -target gfx1200 table store release agent
             maint annotate: fixtures/src/samples/divergent.O2.results.json {SAMPLED}
             maint judge: -grid 64 -work-group 64 X zeros(64) 40; maint print structure

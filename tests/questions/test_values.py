@@ -117,7 +117,7 @@ def shared():
 _COMMANDS = (
     *("print", "print/x", "print -all", "eval", "eval -ops", "eval -hex", "x/2xb", "x", "whatis", "ptype/o", "display"),
     *("locate", "explain", "verify", "info registers", "info locals", "maint print cfi", "maint print die", "printf"),
-    *("output", "undisplay", "maint info address-aliases", "maint print dwarf-expr", "maint info sections"),
+    *("output", "undisplay", "maint print dwarf-expr", "maint info sections"),
 )
 
 

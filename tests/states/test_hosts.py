@@ -5,7 +5,6 @@ import pytest
 
 import dwarfgpu
 import dwarfgpu.gdb as dg
-from dwarfgpu.program.frames.address_aliases import views_of
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.states import hosts
@@ -73,7 +72,6 @@ def questions(lane):
     frame = wave.frame(0)
     even = frame["even"]
     waves = list(range(1))
-    space = GPU.space_named("private_lane")
     dg.use(stopped)
     return {
         "LaneSet.one": lambda: dwarfgpu.LaneSet.one(lane),
@@ -93,7 +91,6 @@ def questions(lane):
         "Wave.seen_by": lambda: wave.seen_by(lane),
         "all waves": lambda: all_waves(stopped, "1", lanes=[lane]),
         "backtraces": lambda: list(backtraces(stopped.stopped, waves, lane=lane)),
-        "views of an address": lambda: views_of(GPU, space, 0, lane),
         "dwarfgpu.gdb.eval": lambda: dg.eval("even", lane),
         "dwarfgpu.gdb.locate": lambda: dg.locate("even", lane),
         "dwarfgpu.gdb.use": lambda: (dg.use(stopped, lane=lane), dg.selected()),

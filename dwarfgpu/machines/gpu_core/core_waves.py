@@ -153,11 +153,6 @@ class SavedGpu(Machine):
         first_waves: array[int] = self.columns.first_waves
         return first_waves
 
-    def scratch_address(self, wave: int) -> int | None:
-        columns = self.columns
-        region = columns.scratch[wave] if columns is not None and 0 <= wave < len(columns.scratch) else None
-        return None if region is None else region[0]
-
     def stop_of(self, wave: int) -> WaveStop | None:
         columns = self.columns
         if columns is None or not 0 <= wave < len(columns.flags):

@@ -8,6 +8,5 @@
 - `variable` is a variable of a frame, `names` finds what a name means, and `evaluator` computes expressions; both give
   a quantity, which has `answers` in every lane, or a reason of `reasons`
 - `registers` are the types of registers, `history` what a debugger remembers of values
-- `selectors` and `linespec` read how users name waves, lanes and places; `address_aliases` finds one byte in all
-  address spaces
+- `selectors` and `linespec` read how users name waves, lanes and places
 """

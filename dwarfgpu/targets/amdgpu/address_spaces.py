@@ -270,16 +270,6 @@ def lane_to_wave(address: Any, lane: Any, wave_size: int) -> Any:
     return address // DWORD * (wave_size * DWORD) + lane * DWORD + address % DWORD
 
 
-@overload
-def wave_to_lane(address: int, wave_size: int) -> tuple[int, int]: ...
-@overload
-def wave_to_lane(address: Any, wave_size: int) -> tuple[Any, Any]: ...
-def wave_to_lane(address: Any, wave_size: int) -> tuple[Any, Any]:
-    """Return the byte of a lane that is at a private_wave address, as (private_lane address, lane)."""
-    row = wave_size * DWORD  # one dword of every lane
-    return address // row * DWORD + address % DWORD, address % row // DWORD
-
-
 def lane_segments(address: int, size: int, lane: int, wave_size: int) -> list[tuple[int, int]]:
     """Return the private_wave ranges, as (address, byte size), that hold a byte range of one lane, in its order.
 
