@@ -478,26 +478,17 @@ class ValueWriter:
         return self.look.quoted(codes, size, character_prefix(type) or "", is_cut=length > count)
 
     def _parts(self, contents: Contents, depth: int) -> str:
-        """Return the parts in braces; as in GDB a key and its value are two parts for the limit."""
+        """Return the parts in braces."""
         shown: list[str] = []
-        written = 0
         is_cut = False
         try:
             for part in contents.parts():
-                if written >= self.look.elements or self.left <= 0:
+                if len(shown) >= self.look.elements or self.left <= 0:
                     is_cut = True
                     break
                 self.left -= 1
-                name = f"{part.name} = "
-                if part.key is not None:
-                    name = f"[{self.member(part.key, depth + 1)}] = "
-                    written += 1
-                    if written >= self.look.elements:
-                        shown.append(f"{name}...")
-                        break
                 text = _part(self, part.value, depth, is_vector=contents.is_vector)
-                shown.append(text if contents.hint == "array" else f"{name}{text}")
-                written += 1
+                shown.append(text if contents.hint == "array" else f"{part.name} = {text}")
         except DwarfGpuError as error:
             shown.append(problem(error))
         if self.look.is_pretty and contents.hint != "array":
@@ -977,26 +968,20 @@ class _Json:
             return {"text": self.text.text(value, depth)} | raw
         result: dict[str, Any] = {"summary": contents.summary} if contents.summary else {}
         parts: list[dict[str, Any]] = []
-        is_cut = False
         try:
             for part in contents.parts():
                 self.left -= 1
                 if len(parts) >= self.look.elements or self.left < 0:
-                    is_cut = True
                     break
                 content = self.value(part.value, depth + 1)
-                if part.key is not None:
-                    content = {"key": self.value(part.key, depth + 1), "value": content}
-                elif contents.hint != "array":
+                if contents.hint != "array":
                     content = {"name": part.name} | content
                 parts.append(content)
         except DwarfGpuError as error:
             result["error"] = problem_json(error)
-        result[{"array": "elements", "map": "entries"}.get(contents.hint, "members")] = parts
+        result["elements" if contents.hint == "array" else "members"] = parts
         if len(parts) < contents.count:
             result["more"] = contents.count - len(parts)
-        elif is_cut:  # how many only a walk would tell
-            result["more"] = None
         return result | raw
 
     def _raw(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any]:

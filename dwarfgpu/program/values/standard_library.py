@@ -15,16 +15,15 @@ from attrs import evolve, frozen
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.types.model import byte_size, known_size, stripped
-from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.model import byte_size, stripped
 from dwarfgpu.program.values.objects import HIP_VECTOR, Object, constant
-from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
+from dwarfgpu.program.values.storage import ObjectPlace
 
 _NAME = re.compile(r"std::(?:__\w+::)*(\w+)(?:<|$)")
 LARGEST = 1 << 48
 """How many bytes the elements of one object may have: no machine has more."""
 DEEPEST = 256
-"""How deep a tree and how many bases of a tuple may be."""
+"""How many bases a tuple may have, and how many objects hold each other."""
 
 
 @frozen
@@ -33,8 +32,6 @@ class Child:
 
     name: str
     value: Object
-    key: Object | None = None
-    """The key of an entry of a map."""
 
 
 @frozen
@@ -44,9 +41,8 @@ class Contents:
     summary: str = ""
     """``std::vector of length 5, capacity 8``; empty where only the parts are shown."""
     hint: str = ""
-    """How the parts are written: ``array``, ``map``, ``value`` for the value of an atomic, or, with names, nothing."""
+    """How the parts are written: ``array``, ``value`` for the value of an atomic, or, with names, nothing."""
     count: int = 0
-    """How many parts there are; 1 where only a walk tells how many more."""
     parts: Callable[[], Iterable[Child]] = tuple
     characters: tuple[ObjectPlace, int, t.Type] | None = None
     """Of a string: where it is, its length, and the type of a character."""
@@ -72,23 +68,19 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
     name, content = hold(value, type)
     if content is None:
         return Contents(f"{name} [no contained value]")
-    return _held(name, content, depth, is_adapter=noun in _ADAPTERS)
+    return _held(name, content, depth)
 
 
-def _held(name: str, content: Object, depth: int, *, is_adapter: bool) -> Contents:
+def _held(name: str, content: Object, depth: int) -> Contents:
     """Return the contents of an object that holds one other, whose own contents are shown in its place."""
     inner = stripped(content.type)
     if depth > DEEPEST:
         raise _broken("it contains itself")
     within = contents_of(content, inner, depth + 1) if isinstance(inner, t.Struct) else None
-    if is_adapter and within is None:
-        raise UsageError("the container of an adapter is not a known one", kind="no_member")
     if within is None or within.hint == "value" or not within.summary:
         hint = "array" if name.startswith("std::variant<") else ""
-        if name == "std::any":
-            name = f"{name} containing {_short_name(content.type)}"
         return Contents(name, hint, 1, lambda: [Child("[contained value]", content)])
-    return evolve(within, summary=f"{name} {'wrapping:' if is_adapter else 'containing'} {within.summary}")
+    return evolve(within, summary=f"{name} containing {within.summary}")
 
 
 def _noun(type: t.Struct) -> str:
@@ -173,27 +165,6 @@ def _struct(value: Object) -> t.Struct:
     if not isinstance(inner, t.Struct):
         raise _broken("a member is not a class")
     return inner
-
-
-def _counted(noun: str, count: int) -> str:
-    return f"std::{noun} with {count} element{'' if count == 1 else 's'}"
-
-
-def _alignment(type: t.Type, depth: int = 0) -> int:
-    inner = stripped(type)
-    if depth > DEEPEST:
-        return 1
-    if isinstance(inner, t.Struct):
-        parts = [*inner.body.members, *inner.body.bases]
-        return max((_alignment(part.type, depth + 1) for part in parts), default=1)
-    if isinstance(inner, t.Array):
-        return _alignment(inner.element, depth + 1)
-    size = known_size(inner) or 1
-    return size if size in (1, 2, 4, 8, 16) else 8
-
-
-def _at(near: Object, address: Address, type: t.Type, offset: int = 0) -> Object:
-    return Object(type, near.place.storage.at(Address(address.space, address.value + offset)))
 
 
 # --- Sequences ----------------------------------------------------------------------------------------------------
@@ -286,55 +257,6 @@ def _characters(pointer: Object, length: int) -> Contents:
     return Contents(characters=(pointer.dereferenced().place, length, kind))
 
 
-def _list(value: Object, type: t.Struct) -> Contents:
-    """Return the contents of a list; the nodes of a forward list lead to the next one alone, the last one nowhere."""
-    is_forward, kind = _noun(type) == "forward_list", _argument(type, 0)
-    name = "std::forward_list" if is_forward else "std::__cxx11::list"
-    header = value.member("_M_impl").member("_M_head" if is_forward else "_M_node")
-    link, place = header.member("_M_next"), header.address
-    end = 0 if is_forward else None if place is None else int(place.value)
-    if link.pointer().value == end:
-        return Contents(f"empty {name}")
-    size = header.found("_M_size")
-    count = 0 if size is None else int(size.number())
-    offset = -(-byte_size(link.type) * (1 if is_forward else 2) // _alignment(kind)) * _alignment(kind)
-
-    def elements() -> Iterator[Object]:
-        return (_at(header, node, kind, offset) for node in _chain(header, "_M_next", _target(link), end))
-
-    return Contents(name, "", max(count, 1), lambda: _numbered(elements()))
-
-
-def _deque(value: Object, type: t.Struct) -> Contents:
-    data, kind = value.member("_M_impl"), _argument(type, 0)
-    start, finish = data.member("_M_start"), data.member("_M_finish")
-    size = byte_size(kind)
-    if not size:
-        raise _broken("its elements have no size")
-    per_block = max(512 // size, 1)
-    places = [
-        int(end.member(name).pointer().value)
-        for end, name in ((start, "_M_cur"), (start, "_M_first"), (finish, "_M_cur"), (finish, "_M_first"))
-    ]
-    nodes = [int(end.member("_M_node").pointer().value) for end in (start, finish)]
-    word = byte_size(start.member("_M_cur").type)
-    blocks, rest = divmod(nodes[1] - nodes[0], word)
-    first, skipped = divmod(places[0] - places[1], size)
-    last, cut = divmod(places[2] - places[3], size)
-    length = blocks * per_block + last - first
-    if rest or skipped or cut or not 0 <= first <= per_block or not 0 <= length * size <= LARGEST:
-        raise _broken(f"its first and its last block are at {nodes[0]:#x} and {nodes[1]:#x}, with {length} elements")
-
-    def elements() -> Iterator[Object]:
-        table = start.member("_M_node").dereferenced()
-        for index in range(length):
-            block, position = divmod(first + index, per_block)
-            element = Object(table.type, table.place.moved(8 * word * block)).dereferenced()
-            yield Object(kind, element.place.moved(8 * size * position))
-
-    return Contents(_counted("deque", length), "array", length, lambda: _numbered(elements()))
-
-
 def _span(value: Object, type: t.Struct) -> Contents:
     """Return the contents of a span or an initializer list: a pointer, and a length that may be in the type."""
     names = (("_M_array", "_M_len"), ("_M_ptr", "_M_extent"), ("__data_", "__size_"), ("__begin_", "__size_"))
@@ -372,80 +294,6 @@ def _bitset(value: Object, type: t.Struct) -> Contents:
     return Contents("std::bitset", "", len(found), lambda: found)
 
 
-def _chain(first: Object, name: str, node_type: t.Type, end: int | None) -> Iterator[Address]:
-    """Yield the addresses of nodes that lead to each other, up to null or the end."""
-    seen: set[int] = set()
-    node = first
-    while True:
-        address = node.member(name).pointer()
-        if not address.value or address.value == end:
-            return
-        if address.value in seen:
-            raise _broken(f"the node at {address.value:#x} comes again")
-        seen.add(int(address.value))
-        yield address
-        node = _at(first, address, node_type)
-
-
-# --- Trees and hash tables ----------------------------------------------------------------------------------------
-
-
-def _keyed(value: Object, type: t.Struct) -> Contents:
-    """Return the contents of a set or a map: a red-black tree or, where it is unordered, a hash table."""
-    noun = _noun(type)
-    is_map, is_table = noun.endswith("map"), noun.startswith("unordered")
-    owner = value.member("_M_h" if is_table else "_M_t")
-    kind = _argument(_struct(owner), 1)
-    data = owner if is_table else owner.member("_M_impl")
-    count = _number(data, "_M_element_count" if is_table else "_M_node_count")
-    if not 0 <= count <= LARGEST:
-        raise _broken(f"the number of its elements is {count}")
-    start = data.member("_M_before_begin" if is_table else "_M_header")
-    nodes = _table_nodes if is_table else _nodes
-    hint = "map" if is_map else ""
-    return Contents(
-        _counted(noun, count), hint, count, lambda: _entries(nodes(start, count), start, kind, is_map=is_map)
-    )
-
-
-def _table_nodes(before: Object, _count: int) -> Iterator[tuple[Address, int]]:
-    for address in _chain(before, "_M_nxt", _target(before.member("_M_nxt")), None):
-        yield address, byte_size(before.type)
-
-
-def _nodes(header: Object, count: int) -> Iterator[tuple[Address, int]]:
-    """Yield the nodes of a red-black tree in order, and the size of what is before their values."""
-    node_type = _target(header.member("_M_parent"))
-    size = byte_size(node_type)
-    waiting: list[Address] = []
-    seen: set[int] = set()
-    address = header.member("_M_parent").pointer()
-    done = 0
-    while (address.value or waiting) and done < count:
-        while address.value:
-            if address.value in seen or len(waiting) > DEEPEST:
-                raise _broken(f"the node at {address.value:#x} comes again")
-            seen.add(int(address.value))
-            waiting.append(address)
-            address = _at(header, address, node_type).member("_M_left").pointer()
-        address = waiting.pop()
-        yield address, size
-        done += 1
-        address = _at(header, address, node_type).member("_M_right").pointer()
-    if done < count:
-        raise _broken(f"it has {done} of its {count} elements")
-
-
-def _entries(nodes: Iterator[tuple[Address, int]], near: Object, kind: t.Type, *, is_map: bool) -> Iterator[Child]:
-    alignment = _alignment(kind)
-    for index, (address, size) in enumerate(nodes):
-        value = _at(near, address, kind, -(-size // alignment) * alignment)
-        if is_map:
-            yield Child(f"[{index}]", value.member("second"), value.member("first"))
-        else:
-            yield Child(f"[{index}]", value)
-
-
 # --- Objects that hold others -------------------------------------------------------------------------------------
 
 
@@ -474,41 +322,9 @@ def _variant(value: Object, type: t.Struct) -> tuple[str, Object | None]:
     return f"{name} [index {index}]", Object(kinds[index], union.place)
 
 
-def _any(value: Object, _type: t.Struct) -> tuple[str, Object | None]:
-    """Find the type of the content by the function that manages it, a member of `_Manager_internal` of that type."""
-    manager, storage = value.member("_M_manager"), value.member("_M_storage")
-    address = manager.pointer()
-    if not address.value:
-        return "std::any", None
-    around = value.place.storage
-    function = around.around.code.function_at(int(address.value)) if isinstance(around, Located) else None
-    owners = [] if function is None else [entry.parent() for entry in (function, *function.origins())]
-    for owner in owners:
-        word = None if owner is None or owner.name is None else _MANAGER.match(owner.name)
-        if word is None or owner is None:
-            continue
-        manages = Types().of(owner)
-        assert isinstance(manages, t.Struct)  # noqa: S101 (an entry with such a name and members)
-        kind = _argument(manages, 0)
-        if word[1] == "external":
-            return "std::any", _at(value, storage.member("_M_ptr").pointer(), kind)
-        return "std::any", Object(kind, storage.member("_M_buffer").place)
-    raise _broken(f"{address.value:#x} is not the function of a type that it can contain")
-
-
-_MANAGER = re.compile(r"_Manager_(internal|external)<")
-
-
-def _adapter(value: Object, type: t.Struct) -> tuple[str, Object]:
-    return _plain_name(type), value.member("c")
-
-
-_ADAPTERS = frozenset(("stack", "queue", "priority_queue"))
 _HOLDERS: dict[str, Callable[[Object, t.Struct], tuple[str, Object | None]]] = {
     "optional": _optional,
     "variant": _variant,
-    "any": _any,
-    **dict.fromkeys(_ADAPTERS, _adapter),
 }
 """What returns the name of an object that holds one other, and that other one."""
 
@@ -525,33 +341,9 @@ def _unique(value: Object, type: t.Struct) -> Contents:
     return Contents(name, "", 1, lambda: [Child("get()", heads[0])])
 
 
-def _shared(value: Object, type: t.Struct) -> Contents:
-    name = f"std::{_noun(type)}<{type_text(_argument(type, 0), is_cplus=True)}>"
-    control = value.member("_M_refcount").member("_M_pi")
-    return _counted_pointer(name, value.member("_M_ptr"), control.pointer(), _target(control))
-
-
-def _counted_pointer(name: str, pointer: Object, control: Address, kind: t.Type) -> Contents:
-    """Return the contents of a pointer whose users are counted in an object of a type at an address."""
-    state = "empty"
-    if control.value:
-        counts = _at(pointer, control, kind)
-        uses, weak = _number(counts, "_M_use_count"), _number(counts, "_M_weak_count")
-        state = f"use count {uses}, weak count {weak - 1}" if uses else f"expired, weak count {weak}"
-    return Contents(f"{name} ({state})", "", 1, lambda: [Child("get()", pointer)])
-
-
 def _atomic(value: Object, type: t.Struct) -> Contents:
     kind = _argument(type, 0)
     name = f"std::atomic<{type_text(kind, is_cplus=True)}>"
-    shared = value.found("_M_impl")
-    if shared is not None:  # the lowest bit of the address is a lock
-        count = shared.member("_M_refcount")
-        pointers = [stripped(each) for each in _struct(count).body.typedefs if each.name.endswith("::pointer")]
-        if not pointers or not isinstance(pointers[0], t.Pointer):
-            raise UsageError("an atomic of another layout", kind="no_member")
-        control = Address(None, _number(count, "_M_val", "_M_i") & ~1)
-        return _counted_pointer(name, shared.member("_M_ptr"), control, pointers[0].target)
     for words in (("_M_i",), ("_M_fp",), ("_M_b", "_M_p"), ("_M_base", "_M_i"), ("__a_", "__a_value")):  # last: libc++
         content = value.found(words[0])
         if content is not None:
@@ -595,15 +387,10 @@ _READERS: dict[str, Any] = {
     "vector": _vector,
     "basic_string": _string,
     "basic_string_view": _string_view,
-    **dict.fromkeys(("list", "forward_list"), _list),
-    "deque": _deque,
     **dict.fromkeys(("span", "initializer_list"), _span),
     "bitset": _bitset,
-    **dict.fromkeys(("map", "multimap", "set", "multiset"), _keyed),
-    **dict.fromkeys(("unordered_map", "unordered_multimap", "unordered_set", "unordered_multiset"), _keyed),
     "atomic": _atomic,
     "unique_ptr": _unique,
-    **dict.fromkeys(("shared_ptr", "weak_ptr"), _shared),
     "pair": _pair,
     "tuple": _tuple,
 }

@@ -15,15 +15,12 @@ LOCALS = [line for line in SOURCE.read_text().partition("int main() {")[2].split
 COMMANDS = (
     *("print reference", "print *pointer", "print pointer", "print text", "print lengthy", "print/r numbers"),
     *("print/x numbers", "print/x hello", "print/d flags", "print -elements 3 -- numbers"),
-    *("print -elements 3 -- map", "print -elements 4 -- map", "print -elements 3 -- hello"),
-    *("print -elements 2 -- set", "print -max-depth 1 -- nested", "print -max-depth 0 -- nested", "print nested"),
-    *("print -pretty -- holder", "print -pretty -- keyed", "print -pretty -- words", "print -pretty -- points"),
-    *("print -pretty -- map", "print -pretty -- pair", "print -pretty -- triple", "print -pretty -- shared"),
-    *("print -pretty -- held", "print -pretty -- any", "print -pretty -- few", "print -pretty -- members"),
-    *("print -pretty -- forward", "print -elements 5 -- grown", "print -max-depth 0 -- number", "print/x deque"),
-    *("print -max-depth 1 -- members", "print/x atomic", "print -elements 1 -- bitset"),
-    *("print *atomic_pointer", "print -elements 2 -- forward", "print -pretty -- stack", "print/x few"),
-    *("print -raw-values on -- some", "print global", "print &global", "print *shared._M_ptr"))  # fmt: skip
+    *("print -elements 3 -- hello", "print -max-depth 1 -- nested", "print -max-depth 0 -- nested", "print nested"),
+    *("print -pretty -- holder", "print -pretty -- words", "print -pretty -- points"),
+    *("print -pretty -- pair", "print -pretty -- triple", "print -pretty -- held", "print -pretty -- few"),
+    *("print -pretty -- members", "print -max-depth 0 -- number", "print -max-depth 1 -- members", "print/x atomic"),
+    *("print -elements 1 -- bitset", "print *atomic_pointer", "print/x few"),
+    *("print -raw-values on -- some", "print global", "print &global"))  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[4, 5])
@@ -77,7 +74,7 @@ def answers(crashed, require_tool) -> dict[str, str]:
 @pytest.mark.slow
 def test_every_variable_is_shown_as_gdb_shows_it(answers, run):
     assert run("info locals") == answers["info locals"]
-    assert len(LOCALS) >= 75
+    assert len(LOCALS) >= 50
 
 
 @pytest.mark.slow
@@ -99,29 +96,12 @@ BROKEN = {
     "lengthy._M_dataplus._M_p = 0": ("lengthy", "its length is 300, and its characters are at 0"),
     "flags._M_impl._M_finish._M_offset = 1000": ("flags", "its first and its last bit are 0 and 1000"),
     "nested._M_impl._M_finish = (void *) ((long) nested._M_impl._M_finish - 1)": ("nested", "are not elements of 24"),
-    "shared._M_refcount._M_pi = 8": ("shared", "Cannot access memory at address 0x10"),
-    "grown._M_impl._M_start._M_cur = (int *) ((long) grown._M_impl._M_start._M_cur + 1)": ("grown",
-        "its first and its"),
-    "deque._M_impl._M_finish._M_node = 0": ("deque", "its first and its last block are at 0x"),
-    "held._M_index = 9": ("held", "its index is 9, and it has 3 alternatives"),
-    "any._M_manager = 8": ("any", "0x8 is not the function of a type that it can contain"),
+    "held._M_index = 9": ("held", "its index is 9, and it has 2 alternatives"),
     "span._M_extent._M_extent_value = -1": ("span", "its length is 18446744073709551615"),
-    "no_map._M_t._M_impl._M_node_count = -1": ("no_map", "the number of its elements is 18446744073709551615"),
 }  # fmt: skip
 """Assignments, and why the object is shown as it is stored then."""
 ENDING = {
-    "map._M_t._M_impl._M_header._M_parent._M_left = map._M_t._M_impl._M_header._M_parent": ("map",
-        "std::map with 3 elements = {<error: the node at "),
-    "hashed._M_h._M_before_begin._M_nxt._M_nxt = hashed._M_h._M_before_begin._M_nxt": ("hashed",
-        'std::unordered_map with 1 element = {[1] = "x", <error: the node at '),
-    "list._M_impl._M_node._M_next._M_next = list._M_impl._M_node._M_next": ("list",
-        "std::__cxx11::list = {[0] = 1, <error: the node at "),
-    "forward._M_impl._M_head._M_next._M_next = forward._M_impl._M_head._M_next": ("forward",
-        "std::forward_list = {[0] = 1, <error: the node at "),
-    "held._M_index = -1": ("held", "std::variant<int, std::vector<int>, std::map<int, int>> [no contained value]"),
-    "deque._M_impl._M_start._M_node[0] = 8": ("deque",
-        "std::deque with 3 elements = {<error: Cannot access memory at address 0x8>, <error"),
-    "set._M_t._M_impl._M_node_count = 100": ("set", "[2] = 3, <error: it has 3 of its 100 elements>}"),
+    "held._M_index = -1": ("held", "std::variant<int, std::vector<int>> [no contained value]"),
     "text._M_payload._M_engaged = 0": ("text", "std::optional<std::string> [no contained value]"),
     ", ".join(f"numbers._M_impl._M_{name}" for name in ("start = 8", "finish = 16", "end_of_storage = 16")): (
         "numbers",
@@ -166,9 +146,6 @@ def test_json_has_the_contents_and_how_they_are_stored(crashed):
     assert [element["value"] for element in numbers["elements"]] == [1, 2, 3, 4, 5]
     assert numbers["raw"]["bases"][0]["members"][0]["name"] == "_M_impl"
     assert value_of(crashed, "hello")["text"] == '"hello"'
-    entry = value_of(crashed, "keyed")["entries"][0]
-    assert entry["key"]["text"] == '"k"'
-    assert entry["value"]["summary"] == "std::vector of length 2, capacity 2"
     (contained,) = value_of(crashed, "some")["members"]
     assert (contained["name"], contained["value"]) == ("[contained value]", 5)
     many = value_of(crashed, "many")
@@ -197,7 +174,6 @@ template <class C> struct basic_string_view { const C *DATA; unsigned long SIZE;
 template <class T> struct unique_ptr { POINTER; };
 template <class T, unsigned long N> struct span { T *__data_; unsigned long __size_; };
 template <class T> struct atomic { struct { T __a_value; } __a_; };
-template <class T, class C = vector<T>> struct stack { C c; };
 } }
 int storage[5] = {1, 2, 3};
 std::vector<int> numbers, none;
@@ -206,7 +182,6 @@ std::basic_string_view<char> view = {"view", 4};
 std::unique_ptr<int> owned;
 std::span<int, 18446744073709551615UL> span = {storage, 2};
 std::atomic<int> atomic = {3};
-std::stack<int> stack;
 int main() {
     int **last[] = {(int **)&numbers, (int **)&owned};
     last[0][0] = storage; last[0][1] = storage + 3; last[0][2] = storage + 5; last[1][0] = storage;
@@ -230,7 +205,7 @@ def test_plain_layouts_of_libcpp(tmp_path, require_tool, version):
     subprocess.run([require_tool("g++"), "-std=c++17", "-g", "-O0", "-w", "-no-pie", source, "-o", program], check=True)
     asked(require_tool, program, None, "run", f"generate-core-file {core}")
     run = Run(program, core, width=1000)
-    names = ("numbers", "none", "some", "nothing", "view", "owned", "span", "atomic", "stack")
+    names = ("numbers", "none", "some", "nothing", "view", "owned", "span", "atomic")
     shown = [run(f"print {name}").partition(" = ")[2].rstrip() for name in names]
     assert [re.sub("0x[0-9a-f]+", "0x1000", text) for text in shown] == [
         "std::vector of length 3, capacity 5 = {1, 2, 3}",
@@ -241,5 +216,4 @@ def test_plain_layouts_of_libcpp(tmp_path, require_tool, version):
         "std::unique_ptr<int> = {get() = 0x1000 <storage>}",
         "std::span of length 2 = {1, 2}",
         "std::atomic<int> = { 3 }",
-        "std::stack wrapping: std::vector of length 0, capacity 0",
     ]
