@@ -276,7 +276,7 @@ COLUMN = 18
 BITS_COLUMN = 12
 """The column where the bits of a field begin."""
 WORD_BITS = 32
-WORDS = "words", "unknown", "reserved"
+WORDS = "words", "reserved"
 """The kinds of fields that are shown as 32-bit words."""
 
 
@@ -435,8 +435,6 @@ def object_text(structure: ObjectInMemory) -> list[str]:
 
 
 def _part_value(part: ShownField) -> str:
-    if part.kind == "unknown":
-        return "unknown: no text gives the fields of these words"
     if part.kind in WORDS:
         return "" if _words(part) else "0"
     is_hex = part.kind == "address" or part.bits or part.value >> WORD_BITS not in (0, -1)
@@ -446,7 +444,7 @@ def _part_value(part: ShownField) -> str:
 
 def _words(part: ShownField) -> list[tuple[str, str]]:
     """Return the 32-bit words of a field that is not a number; known ones that are all 0 are left out."""
-    if part.kind not in WORDS or not (part.value or part.kind == "unknown"):
+    if part.kind not in WORDS or not part.value:
         return []
     data = part.value.to_bytes(part.size, "little")
     starts = range(0, part.size, WORD_BITS // 8)

@@ -145,7 +145,7 @@ EXPLAIN = option("-explain RULE", "explain the rule of a finding, and how to fix
 FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less than PERCENT is right, or has a location", read=float)
 FORMATS = ("speedscope", "chrome", "pprof")
 """The formats of profiles."""
-STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
+STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
 VALUE = tuple(each for each in PRINT if each not in FRAME_ARGUMENTS)
@@ -991,7 +991,7 @@ COMMANDS = (
             help="Each register with who sets it, the rule, and its value. The first instructions of the kernel set "
                  "the other registers.\n\n"
                  "Sizes are in work-items; missing ones are 1. Addresses are those of the first launch of a machine."),
-    question("maint print structure", "a queue, signal, packet, resource or kernel descriptor in memory",
+    question("maint print structure", "a queue, signal, packet, buffer resource or kernel descriptor in memory",
              "launching.structure", group=DEBUG, operands="WHAT ADDRESS",
              shell=shell(LOOK, "hsa", operand("WHAT", "what is there", choices=STRUCTURES),
                          operand("ADDR", "a global address, such as 0x7f0000024000"), STATE, SYSROOT, FORCE,
@@ -999,8 +999,7 @@ COMMANDS = (
                                    "dwarfgpu hsa packet 0x7f0000025000 --state waves.dgs --json")),
             help="WHAT is queue (an amd_queue_t), signal (an amd_signal_t), packet (an AQL packet), kernel-code (an "
                  "amd_kernel_code_t, of code object version 2 and before), kernel-descriptor (version 3 and later), "
-                 "or what a handle points to: buffer (a buffer resource, V#), image (T#) or sampler (S#). Nothing is "
-                 "guessed. Resources have the fields of the processor's generation.\n\n"
+                 "or buffer (a buffer resource, V#, of the processor's generation). Nothing is guessed.\n\n"
                  "The exit status of the program is 1 if the structure has contents that the documents forbid."),
     # --- The debugger itself ------------------------------------------------------------------------------------
     command("help", "list the commands, or explain one", "control.help_", group=SUPPORT, aliases="h ?",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.amdgpu.queue import FieldValue
     from dwarfgpu.targets.target import Target
 
-KINDS = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
+KINDS = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer")
 DESCRIPTOR_CLAUSE = 'AMDGPU usage, "Kernel Descriptor"'
 CODE_CLAUSE = 'AMDGPU Compute ABI 0.40, "AMD Kernel Code Object amd_kernel_code_t"'
 
@@ -47,7 +47,7 @@ class ShownField:
     name: str
     """Empty for reserved fields."""
     kind: str
-    """``number``, ``signed``, ``address``, ``words``, ``unknown`` or ``reserved``."""
+    """``number``, ``signed``, ``address``, ``words`` or ``reserved``."""
     value: int
     meaning: str | None
     """What the value means, if the document has a word for it."""
@@ -78,18 +78,16 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
         return _descriptor(backend, target, address)
     from dwarfgpu.targets.amdgpu import queue, resources
 
-    processor = _processor(target)
     tables = {
-        "queue": queue.QUEUE, "signal": queue.SIGNAL, "packet": queue.DISPATCH_PACKET,
-        "buffer": resources.buffer_resource(processor.major), "image": resources.image_object(processor),
-        "sampler": resources.sampler_object(processor.major),
-    }  # fmt: skip
+        "queue": queue.QUEUE,
+        "signal": queue.SIGNAL,
+        "packet": queue.DISPATCH_PACKET,
+        "buffer": resources.buffer_resource(_processor(target).major),
+    }
     structure = tables[kind]
     data = _read(backend, target, structure.name, address, structure.size)
     if kind == "packet":
         structure = queue.packet_structure(data)
-    elif kind == "image":
-        structure = resources.image_object_of(data, processor)
     values = structure.decode(data)
     return ObjectInMemory(
         structure.name,

@@ -13,7 +13,7 @@ from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    Kind = Literal["number", "signed", "address", "words", "unknown", "reserved"]
+    Kind = Literal["number", "signed", "address", "words", "reserved"]
 
 
 # --- Structures in memory -----------------------------------------------------------------------------------------
