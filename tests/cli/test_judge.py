@@ -314,10 +314,12 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     assert [run("judge", whole, "--fail-below", percent)[0] for percent in ("10", "90")] == [0, 1]
 
 
-def test_variables_without_a_value_are_a_table():
+def test_variables_without_a_value_are_a_table(monkeypatch):
     """Findings of the same variable, one for each range of instructions, would hide all others."""
-    _status, out, _err = run("judge", OPTIMIZED[1], *OTHER, "--strict")
-    document = json.loads(whole())
+    monkeypatch.setattr(judging, "MOST_MISSING", 1)
+    words = "judge", OPTIMIZED[1], "divergent", *OTHER, "--strict"
+    _status, out, _err = run(*words)
+    document = json.loads(run(*words, "--json")[1])
     text, missing = " ".join(out.split()), [each for each in document["rules"] if each["rule"] == "against-missing"]
     assert f"{missing[0]['count']} against-missing: the table of variables counts them (--all shows them)" in text
     assert "executed; --limit 500 executes more" in " ".join(run("judge", OPTIMIZED[1], "--limit", "50")[1].split())

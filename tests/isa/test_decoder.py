@@ -11,7 +11,7 @@ from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each, share
+from tests.builders.parameters import for_each, share, some_slow
 from tests.conftest import lacking
 from tools import isa
 from tools.isa_oracle import NoOracle, Oracle
@@ -230,7 +230,7 @@ def families():
                 yield name, int(size or 64)
 
 
-@pytest.mark.parametrize("processor, size", list(families()))
+@pytest.mark.parametrize("processor, size", some_slow(families(), quick=[*families()][::4]))
 def test_every_row_of_every_processor_can_be_compiled(processor, size):
     decode_all = decoder(processor, size)
     count = 0

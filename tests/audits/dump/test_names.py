@@ -14,7 +14,7 @@ from dwarfgpu.program.types.reader import TYPES
 from dwarfgpu.render.dump import entry_json
 from tests.builders.dwarf import die, dwarf, unit
 from tests.builders.folders import FIXTURES
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, some_slow
 
 
 def names(fixture: str) -> set[str]:
@@ -117,7 +117,7 @@ def walked(monkeypatch: pytest.MonkeyPatch, path: Path, **selection: Any) -> lis
         return selected(path, **selection)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", some_slow(FILES, quick=FILES[::3]))
 def test_entries_by_name_are_those_of_a_walk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path = FIXTURES / name
     dwarf = opened(str(path)).dwarf

@@ -20,7 +20,7 @@ from dwarfgpu.states.program import open_program
 from tests.builders.commands import document, run
 from tests.builders.compared_builds import GFX942, GFX1100, ListedPlace, assembled, defects_of, ranges_of, steps_of, v
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each, some_of
+from tests.builders.parameters import for_each, some_of, some_slow
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
 
@@ -349,8 +349,8 @@ def step_offsets(path, processor):
     (ListedPlace("lane", 6, 29, (v(2),)), {"lane": 0x20}, 1627, 0),  # has another value
     (ListedPlace("lane", 6, 29, (v(14),)), {"lane": 0x20}, 0, 1600),  # nothing has written the register
     (ListedPlace("left", 22, 24, (v(8),)), {}, 0, 0),  # has the same value
-    (ListedPlace("lane", 6, 29, ()), {}, 0, 0),  # without any value, which leaves it to the other place
-    (ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0),
+    pytest.param(ListedPlace("lane", 6, 29, ()), {}, 0, 0, marks=pytest.mark.slow),  # leaves it to the other place
+    pytest.param(ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0, marks=pytest.mark.slow),
 )
 def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, tools, tmp_path):
     (tmp_path / "right").mkdir()
@@ -574,7 +574,10 @@ def test_buffers_are_compared_unless_the_order_of_atomic_operations_counts(chang
     assert ("the buffers at the end are not compared" in shown) != is_compared
 
 
-@pytest.mark.parametrize("entry, instructions", [(0x197, 42), (0x1D8, 9), (0x201, 25)])
+REMOVED = [(0x197, 42), (0x1D8, 9), (0x201, 25)]
+
+
+@pytest.mark.parametrize("entry, instructions", some_slow(REMOVED, quick=REMOVED[:1]))
 def test_a_range_that_is_removed_from_a_list_makes_the_shares_lower(entry, instructions, tmp_path):
     """Shares are of the instructions, and statements, at which a variable is in scope, not of those in its ranges."""
     path = ROOT / "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.builders.commands import run
+from tests.builders.parameters import some_slow
 
 SOURCE = """kernel void hidden(global int *out, int n) {
   int i = get_global_id(0);
@@ -55,6 +56,11 @@ def source(require_tool, tmp_path_factory):
     return path
 
 
+def on_one(target):
+    """Run a test on one processor, and a slow one on two others."""
+    return pytest.mark.parametrize("target", some_slow(["gfx90a", "gfx1100", "gfx1200"], quick=[target]))
+
+
 def steps(source, kernel, *words):
     """Return each line that begins, with what is shown below it."""
     shown = run("run", str(source), kernel, "--grid=8", "--work-group=8", *words, "--trace=lines", "--lane=1").stdout
@@ -67,7 +73,7 @@ def steps(source, kernel, *words):
     return [(line, [each for each in values if " *)" not in each]) for line, values in found]
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+@on_one("gfx90a")
 def test_variables_of_one_name_are_told_apart_and_shown_at_the_end_of_their_scope(source, target):
     found = steps(f"{source}@{target}", "hidden", "out=zeros(8,i4)", "n=2")
     assert found == [
@@ -77,7 +83,7 @@ def test_variables_of_one_name_are_told_apart_and_shown_at_the_end_of_their_scop
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+@on_one("gfx1100")
 def test_optimized_code_shows_values_whose_locations_hold_within_a_line_and_arguments(source, target):
     found = steps(f"{source}@{target}", "listed", "-O2", "in=arange(8,i4)", "out=zeros(8,i4)", "n=4")
     values = [each for _line, shown in found for each in shown]
@@ -96,7 +102,7 @@ def test_a_trace_of_optimized_code_says_at_its_beginning_what_may_be_wrong(sourc
     assert [text.count("optimized code") for text in shown] == [1, 0]
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a", "gfx1200"])
+@on_one("gfx1200")
 def test_what_nothing_has_set_is_not_shown_as_a_value(source, target):
     """Neither a copy of it, nor the other parts of a vector that is loaded and stored to set one of them."""
     found = dict(steps(f"{source}@{target}", "unset", "out=zeros(8,i4)", "n=0"))
@@ -123,7 +129,7 @@ def test_what_nothing_has_set_is_not_shown_as_a_value(source, target):
     )
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+@on_one("gfx90a")
 def test_macros_in_a_line_hide_no_objects(source, target):
     source = source.with_name("macros.cl")
     source.write_text(
@@ -137,7 +143,7 @@ def test_macros_in_a_line_hide_no_objects(source, target):
     assert found[5] == ["reads in[AT(i, 1)] = 3", "in[((i) * 2 + (0))] = 2", "out[AT(i, 1)] = 5"]
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+@on_one("gfx1100")
 def test_what_a_function_has_changed_is_shown_where_it_returns(source, target):
     source = source.with_name("pointers.cl")
     source.write_text(
@@ -254,7 +260,7 @@ def helpers(require_tool, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+@on_one("gfx90a")
 def test_functions_show_their_arguments_and_what_they_return(helpers, target):
     found = steps(f"{helpers}@{target}", "helpers", "out=zeros(16)", "in=arange(16)")
     found = [(line, values) for line, values in found if not values[:1] or not values[0].startswith("A = ")]
@@ -273,7 +279,7 @@ def test_functions_show_their_arguments_and_what_they_return(helpers, target):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+@on_one("gfx1100")
 def test_a_lane_has_what_it_loads_and_stores_itself(helpers, target):
     """Where lanes store to one place, the last one wins; a lane that does not execute an access has none."""
     found = steps(f"{helpers}@{target}", "shared_places", "out=zeros(16,i4)", "in=arange(16,i4)")

@@ -21,7 +21,7 @@ from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
 from tests.builders.errors import raised
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import every, for_each, pairs
 
 SLOW = pytest.mark.slow
 PROCESSORS = ["gfx90a", "gfx1100", *(pytest.param(name, marks=SLOW) for name in ("gfx900", "gfx1030", "gfx1200"))]
@@ -288,16 +288,16 @@ void around(volatile int *a) { both(a); }
 """
 
 
-@pytest.mark.parametrize("level, linkage", [("-O2", "static inline"), ("-O2", ""), ("-O0", "")])
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
-def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(
-    require_tool, tmp_path, processor, level, linkage
-):
+@pytest.mark.parametrize(
+    "built, processor", pairs([("-O2", "static inline"), ("-O2", ""), ("-O0", "")], ["gfx90a", "gfx1100"])
+)
+def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(require_tool, tmp_path, built, processor):
     """Not behind the prologue of the function around the calls. A line of an unrolled loop has one place in each.
 
     A function with external linkage has a copy of its own, too. Of a kernel, clang's wrapper is no place.
     """
     clang, gdb, source = require_tool("clang-22"), require_tool("gdb"), tmp_path / "both.cl"
+    level, linkage = built
     source.write_text(INLINED)
     kernel, host = tmp_path / "both.co", tmp_path / "both"
     options = "-x", "cl", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib"

@@ -132,8 +132,10 @@ def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words,
     assert f"the values of {text}: a row for each store that changed them" in answer
     assert ("written by" in answer) == any(len(row) > 3 for row in rows)
     assert ("(before)" in answer) == (rows[0][0] is None)
-    weak = run("run", str(source), kernel, *words, *sizes, "--weak-memory=1").stdout
-    assert ("weak memory: late stores" in " ".join(weak.split()), "weak memory" in answer) == (True, False)
+    assert "weak memory" not in answer
+    if kernel == "wide":
+        weak = run("run", str(source), kernel, *words, *sizes, "--weak-memory=1").stdout
+        assert "weak memory: late stores" in " ".join(weak.split())
 
 
 PART = """kernel void part(global int *out, global const int *in, int n) {
@@ -150,7 +152,7 @@ PART = """kernel void part(global int *out, global const int *in, int n) {
 """
 
 
-@pytest.mark.parametrize("level", ["O0", "O1", "O2"])
+@pytest.mark.parametrize("level", [pytest.param("O0", marks=pytest.mark.slow), "O1", "O2"])
 def test_local_memory_is_watched_from_the_first_line_on(source, level):
     """It is there before its declaration, which optimized code may have behind all lines."""
     source = source.with_name("tile.cl")
@@ -313,16 +315,16 @@ def test_a_vector_an_array_or_a_structure_has_whole_values(source, text, rows, t
     words = "run", str(source), "whole", "--grid=64", "--work-group=64", "out=zeros(256)", f"--watch={text}"
     found = document(*words)["history"]["rows"]
     assert [(row["line"], row["values"][1]) for row in found if row["waves"] == ["1:1:1:2"]] == rows
+    if text != "q":
+        return
     for name in ("h.npz", "h.csv"):
         run(*words, f"--history={tmp_path / name}")
     with np.load(tmp_path / "h.npz") as arrays:
         assert rows[-1][1] in arrays["value"][:, 1]
     assert rows[-1][1] in (tmp_path / "h.csv").read_text()
     assert rows[-1][1] in run(*words, "--lane=1").stdout
-    assert (
-        "big is float [20], of more than 64 bytes\nhint: name a part of it: `big[0]`"
-        in run(*words[:-1], "--watch=big").stderr
-    )
+    refused = run(*words[:-1], "--watch=big").stderr
+    assert "big is float [20], of more than 64 bytes\nhint: name a part of it: `big[0]`" in refused
 
 
 def test_the_last_value_of_a_variable_is_shown_where_its_scope_has_ended(source):

@@ -17,6 +17,7 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.states.hosts import in_lane
 from tests.builders.divergence import FIXTURES, NAMES, VARIANTS, Example, Masks
 from tests.builders.errors import raised
+from tests.builders.parameters import pairs
 
 MASKS = Masks(0x0FFF_FFF0, 0x00FF_FF0F, 0x5555_5555)
 NEVER_ENTERED = 0
@@ -50,17 +51,16 @@ def variables(frame, lane):
     return {name: str(value) for name, value in known.items()}
 
 
-@pytest.mark.parametrize("region", NAMES)
-@pytest.mark.parametrize("name, dialect", VARIANTS)
-def test_a_lane_has_what_a_wave_at_its_place_has(name, dialect, region):
-    example, program = attached(name, dialect, (region, None))
+@pytest.mark.parametrize("region, variant", pairs(NAMES, VARIANTS))
+def test_a_lane_has_what_a_wave_at_its_place_has(region, variant):
+    example, program = attached(*variant, (region, None))
     frame = program[0].frame(0)
     truth = example.truth(region, MASKS, example.at(region))
     for lane in range(0, example.lane_count, 3):
         if truth[lane] is None:
             assert "the lane was not active when `X` was called" in str(raised(Unavailable, frame.in_lane, lane))
             continue
-        _example, there = attached(name, dialect, (region, truth[lane]))
+        _example, there = attached(*variant, (region, truth[lane]))
         own = there[0].frame(0)
         assert variables(frame, lane) == {
             variable.name: variables_of_wave(variable, lane) for variable in own.variables()

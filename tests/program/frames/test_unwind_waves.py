@@ -17,6 +17,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.states.stopped import Stopped
 from tests.builders import waves
+from tests.builders.parameters import some_slow
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "llvm24"
 FILES = sorted(path.name for path in FIXTURES.glob("hip-calls.*.co"))
@@ -160,14 +161,14 @@ def in_leaf(name: str, mask: int) -> waves.Wave:
     return wave
 
 
-@pytest.mark.parametrize("name", CODE)
+@pytest.mark.parametrize("name", some_slow(CODE, quick=[*CODE][::3]))
 def test_every_register_of_every_frame(name):
     code = loaded_file(name)
     for mask in masks(waves.Wave(target_of(name)).lanes):
         check(in_leaf(name, mask), code)
 
 
-@pytest.mark.parametrize("name", CODE)
+@pytest.mark.parametrize("name", some_slow(CODE, quick=[*CODE][1::3]))
 def test_frames_at_every_step_of_a_prologue(name):
     code = loaded_file(name)
     mask = masks(waves.Wave(target_of(name)).lanes)[2]
