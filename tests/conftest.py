@@ -10,6 +10,7 @@ import signal
 os.environ["DWARFGPU_FREEZE"] = "1"
 os.environ["DWARFGPU_PROGRESS"] = "off"  # else what a command writes depends on how long it takes
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import hypothesis
@@ -40,6 +41,20 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of a sampled test as slow, except each so many-th."""
+    counts: Counter[object] = Counter()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is None or item.get_closest_marker("slow") is not None:
+            continue
+        test = getattr(item, "function", None)
+        if counts[test] % sampled.args[0]:
+            item.add_marker(pytest.mark.slow)
+        counts[test] += 1
 
 
 @pytest.fixture(scope="session")

@@ -104,6 +104,7 @@ def said(text: str, level: str = "O0") -> str:
 
 @pytest.mark.parametrize("processor, level", BUILDS)
 @pytest.mark.parametrize("kernel", [name for name in HANGS if name not in ("loads", "split")])
+@pytest.mark.sampled(2)
 def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     status, text, _ = run("fault", state, file)

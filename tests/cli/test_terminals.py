@@ -88,6 +88,7 @@ def check(words: list[str], columns: int, env: dict[str, str] | None = None) -> 
 
 @pytest.mark.parametrize("columns", some_slow([40, 80, 200], quick=[80]))
 @pytest.mark.parametrize("command", ANSWERS)
+@pytest.mark.sampled(2)
 def test_an_answer_fits_any_screen(command: str, columns: int) -> None:
     check(shlex.split(command), columns)
 
@@ -199,6 +200,7 @@ WANTED = (
 
 
 @pytest.mark.parametrize("command", ANSWERS)
+@pytest.mark.sampled(2)
 def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
     words = [*shlex.split(command)]
     if not words or words[0] == "nosuch":

@@ -658,6 +658,7 @@ extern "C" __global__ void k(float *out, float *a, float *b) {{
 
 
 @pytest.mark.parametrize("heads", ["<hip/hip_runtime.h>", "<hip/hip_runtime.h> <cmath>", "<cmath> <hip/hip_runtime.h>"])
+@pytest.mark.sampled(3)
 def test_infinity_needs_no_other_header(heads, tmp_path):
     includes = "".join(f"#include {head}\n" for head in heads.split())
     (path := tmp_path / "k.hip").write_text(

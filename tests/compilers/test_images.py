@@ -273,6 +273,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("one, two, message, hint", WRONG)
+@pytest.mark.sampled(3)
 def test_images_that_are_not_possible(tmp_path, blur, one, two, message, hint):
     path, _photo = blur
     one = one.replace("PHOTO", f"{tmp_path}/photo.png").replace("k.cl", path)

@@ -258,6 +258,7 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
 
 
 @every(version=[4, 5], processor=PROCESSORS)
+@pytest.mark.sampled(3)
 def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, processor, version):
     path, found = optimized(tmp_path, require_tool, processor, version)
     pc = max(low for low, _high, _register in found.values())

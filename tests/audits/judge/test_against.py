@@ -488,6 +488,7 @@ kernel void k(global int *out, global int *shared, int n) {
     ("shared[0] = i; int bad = shared[0] + shared[1]; shared[1] = good;", {"bad", "out"}),
     ("int bad = i; if (never) bad = good;", {"bad", "good", "more", "out"}),
     ("int bad = i;", set()))  # fmt: skip
+@pytest.mark.sampled(2)
 def test_what_undefined_behaviour_cannot_change_is_an_error(code, doubted, require_tool, tmp_path):
     """`good` and `more` have each other's location; the branch is the last statement, behind which nothing is known."""
     for processor in ("gfx1100", "gfx90a"):
@@ -557,6 +558,7 @@ def test_a_call_needs_no_variable_of_the_call_before(require_tool, tmp_path):
     ("__scoped_atomic_exchange_n(most, i, {})", False),
     ("__scoped_atomic_fetch_add((global float *)most, 0.1f, {})", False),
 )
+@pytest.mark.sampled(3)
 def test_buffers_are_compared_unless_the_order_of_atomic_operations_counts(change, is_compared, require_tool, tmp_path):
     clang, target = require_tool("clang-22"), "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -g -O2"
     text = f"""kernel void k(global int *out, global int *most) {{

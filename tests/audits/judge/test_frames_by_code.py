@@ -132,6 +132,7 @@ def calling(require_tool, folder, words, edited=""):
         ("gfx1030", "O1", LOCAL, "", True),  # only the debugging information has the functions
     ],
 )
+@pytest.mark.sampled(3)
 def test_callers_are_found_however_functions_are_known(
     processor, level, word, edited, is_stripped, require_tool, tmp_path
 ):
@@ -390,6 +391,7 @@ __attribute__((amdgpu_kernel)) void kernel(Out out, unsigned n) {
         ("-x c -O2 -nogpulib -mcpu=gfx90a", NEVER_RETURNING, ("zeros(64,u4)", "8"), 80),
     ],
 )
+@pytest.mark.sampled(3)
 def test_other_ways_to_call_give_no_wrong_caller(words, text, arguments, least, require_tool, tmp_path):
     calls = executed(require_tool, tmp_path, words, text, arguments)
     assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems

@@ -139,6 +139,7 @@ BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
         if kernel not in ("in_rows", "tiles", "one_address") or processor in ("gfx90a", "gfx1100")
     ],
 )
+@pytest.mark.sampled(2)
 def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
     path = build(processor, level)
     interpreted, _ = ready(path, kernel, 0)
@@ -501,6 +502,7 @@ BEFORE_RUNNING = {
 
 @pytest.mark.parametrize("kernel", ["saxpy", "tiles"])
 @pytest.mark.parametrize("before", BEFORE_RUNNING)
+@pytest.mark.sampled(3)
 def test_waves_that_are_launched_in_compiled_code_do_the_same(build, before, kernel):
     """Compiled code has their registers from the launch on, until something else happens to them."""
     devices = [ready(build("gfx90a", "O2"), kernel, hot)[0] for hot in (0, 1)]

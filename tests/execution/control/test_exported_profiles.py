@@ -48,6 +48,7 @@ def totals(running, profile):
 
 
 @for_each("key, kernel", *KERNELS)
+@pytest.mark.sampled(2)
 def test_the_total_of_each_file_is_that_of_the_profile(built, key, kernel):
     running, profile = profiled(built(*key), *kernel)
     wanted = totals(running, profile)
