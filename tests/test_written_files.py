@@ -90,18 +90,8 @@ from dwarfgpu.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 sys.exit(main())
 """
-BIG = (
-    "kernels.co",
-    "saxpy",
-    "--grid",
-    "6400",
-    "--work-group",
-    "64",
-    "x=zeros(6400)",
-    "y=ones(6400)",
-    "a=0.5",
-    "n=6400",
-)
+SIZES = "--grid", "6400", "--work-group", "64"
+BIG = "kernels.co", "saxpy", *SIZES, "x=zeros(6400)", "y=ones(6400)", "a=0.5", "n=6400"
 
 
 @pytest.mark.parametrize(

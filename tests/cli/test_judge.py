@@ -83,19 +83,6 @@ def test_what_is_wrong_is_named_with_a_place_that_run_stops_at():
     assert place in out
 
 
-@pytest.mark.slow
-def test_a_baseline_leaves_nothing(tmp_path):
-    path = str(tmp_path / "known.json")
-    status, _out, _err = run(*WRONG, "--json", "-o", path)
-    assert status == 1
-    document = json.loads(Path(path).read_text())
-    assert document["functions"][0]["function"] == "calls(int*, float*, int)"
-    assert document["ended"]
-    status, out, err = run(*WRONG, "--baseline", path)
-    assert (status, err) == (0, ONE_GROUP)
-    assert f"({len(document['findings'])} of the baseline)" in out
-
-
 def test_findings_of_one_build_and_of_two_as_sarif():
     status, out, err = run(*WRONG, "--sarif")
     assert (status, err) == (1, ONE_GROUP)

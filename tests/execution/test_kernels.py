@@ -11,6 +11,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics import functions
 from tests.builders.parameters import for_each
+from tests.execution.control.test_running import steps
 
 HERE = Path(__file__).parent
 PROCESSORS = ("gfx900", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1102", "gfx1200", "gfx1201")
@@ -95,13 +96,6 @@ def test_floats_of_all_sizes_are_rounded_once(compiled, processor, level):
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
 def test_lanes_leave_a_loop_one_by_one(compiled, processor, level):
-    def steps(number):
-        count = 0
-        while number != 1:
-            number = 3 * number + 1 if number & 1 else number // 2
-            count += 1
-        return count
-
     found, _numbers = run(compiled(processor, level), "col", [ZEROS, NUMBERS])
     assert found.tolist() == [steps(number) for number in NUMBERS.tolist()]
 

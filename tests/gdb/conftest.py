@@ -52,18 +52,9 @@ def writing_gdb(require_tool: Callable[..., str], tmp_path_factory: pytest.TempP
     folder = tmp_path_factory.mktemp("writing")
     (folder / "a.c").write_text("int main(void) { return 0; }\n")
     subprocess.run([require_tool("gcc"), "-g", folder / "a.c", "-o", folder / "a"], check=True)
-    words = [
-        require_tool("gdb"),
-        "-nx",
-        "-batch",
-        "-ex",
-        "break main",
-        "-ex",
-        "run",
-        "-ex",
-        "set var $xmm3.uint128 = 5",
-    ]
-    done = subprocess.run([*words, folder / "a"], capture_output=True, text=True, check=False)
+    commands = [word for each in ("break main", "run", "set var $xmm3.uint128 = 5") for word in ("-ex", each)]
+    words = [require_tool("gdb"), "-nx", "-batch", *commands, folder / "a"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     if "Couldn't write extended state status" in done.stderr:
         pytest.skip("this GDB cannot write registers of this processor")
     return words[0]

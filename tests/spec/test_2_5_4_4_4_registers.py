@@ -1,23 +1,19 @@
 """A.2.5.4.4.4 Register location description operations."""
 
-from typing import Any
-
 import pytest
 from cases_context import DescribedFrame, DescribedUnit
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.rules import AMD
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.cases import Rows, base_types, parsed, table
+from tests.builders.cases import Rows, base_types, table
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
+from tests.spec.test_2_5_4_4_3_memory import evaluated
 
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
@@ -112,16 +108,6 @@ class Caller(DescribedFrame):
 
     def register(self, number: int, lanes: LaneSet) -> Location:
         return self.rules[number]
-
-
-def parse(ops: str, target: str = "generic") -> Any:
-    return parsed(ops, target)
-
-
-def evaluated(ops: str, target: str = "generic", **context: Any) -> Any:
-    chosen = resolve(target)
-    context.setdefault("backend", DescribedMachine(chosen))
-    return evaluate(parse(ops, target), Context(chosen, AMD, **context)).one()
 
 
 def caller() -> Caller:

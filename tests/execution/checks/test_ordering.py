@@ -114,16 +114,8 @@ def test_the_caches_of_a_group_are_invalidated_before_its_barrier(require_tool, 
     """What one wave acquires from other groups, its group has behind a barrier if the invalidate is complete."""
     clang, text = require_tool("clang-22"), str(tmp_path / "k.s")
     words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200", "-O2", "-w"]
-    source = [
-        "-x",
-        "cl",
-        "-cl-std=CL2.0",
-        "-nogpulib",
-        "-DFAULT=0",
-        "-include",
-        str(HERE.parent / "kernels.h"),
-        str(SOURCE),
-    ]
+    options = ["-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-DFAULT=0", "-include"]
+    source = [*options, str(HERE.parent / "kernels.h"), str(SOURCE)]
     subprocess.run([clang, *words, *source, "-S", "-o", text], check=True)
     before, kernel, code = Path(text).read_text("utf-8").partition("\npublish_by_group:")
     wait, count = re.subn(r"(global_inv scope:SCOPE_DEV(?:(?!global_).)*?)s_wait_loadcnt 0x0(?=\s+s_barrier_signal)",

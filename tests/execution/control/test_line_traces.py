@@ -114,19 +114,8 @@ def test_what_nothing_has_set_is_not_shown_as_a_value(source, target):
         [f"p = {{c = 99 'c', x = 1, y = {no}}}"],
     ]  # fmt: skip
     assert found[36] == ["p = {c = 99 'c', x = 1, y = 1}"]
-    assert (
-        "ERROR"
-        not in run(
-            "run",
-            f"{source}@{target}",
-            "unset",
-            "--grid=8",
-            "--work-group=8",
-            "out=zeros(8,i4)",
-            "n=0",
-            "--trace=lines",
-        ).stdout
-    )
+    words = ["unset", "--grid=8", "--work-group=8", "out=zeros(8,i4)", "n=0", "--trace=lines"]
+    assert "ERROR" not in run("run", f"{source}@{target}", *words).stdout
 
 
 @on_one("gfx90a")

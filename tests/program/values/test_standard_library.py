@@ -28,17 +28,8 @@ def crashed(request, tmp_path_factory, require_tool) -> tuple[Path, Path]:
     """A program that has stopped where every variable has its value, and its core file."""
     folder = tmp_path_factory.mktemp(f"dwarf{request.param}")
     program, core = folder / "program", folder / "core"
-    words = [
-        require_tool("g++"),
-        "-std=c++20",
-        "-g",
-        f"-gdwarf-{request.param}",
-        "-O0",
-        str(SOURCE),
-        "-o",
-        str(program),
-    ]
-    subprocess.run(words, check=True)
+    options = f"-std=c++20 -g -gdwarf-{request.param} -O0".split()
+    subprocess.run([require_tool("g++"), *options, str(SOURCE), "-o", str(program)], check=True)
     asked(require_tool, program, None, "break stop", "run", f"generate-core-file {core}")
     return program, core
 

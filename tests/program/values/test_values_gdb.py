@@ -116,29 +116,27 @@ def expressions(name):
     return {f"print {line}": line for line in lines if line and not line.startswith("//")}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("compiler, version", [("gcc", 5), ("clang", 4)])
-def test_expressions_are_those_of_gdb(tmp_path, require_tool, compiler, version):
-    program = built(tmp_path, require_tool, compiler, version, "constructs.c")
-
+def answers_of(program):
     def answer(_command, expression):
         try:
             return program.text(program.value(expression))
         except DwarfGpuError as error:  # the message is compared
             return str(error)
 
+    return answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler, version", [("gcc", 5), ("clang", 4)])
+def test_expressions_are_those_of_gdb(tmp_path, require_tool, compiler, version):
+    program = built(tmp_path, require_tool, compiler, version, "constructs.c")
+
     table = [each._replace(command=f"print ({each.command})") for each in EXPRESSIONS]
-    assert compared(program, expressions("expressions.txt"), answer, table) >= 400
+    assert compared(program, expressions("expressions.txt"), answers_of(program), table) >= 400
 
 
 @pytest.mark.slow
 def test_expressions_of_cplus_are_those_of_gdb(tmp_path, require_tool):
     program = built(tmp_path, require_tool, "gcc", 5, "constructs.cpp")
 
-    def answer(_command, expression):
-        try:
-            return program.text(program.value(expression))
-        except DwarfGpuError as error:
-            return str(error)
-
-    assert compared(program, expressions("expressions_cpp.txt"), answer, []) >= 60
+    assert compared(program, expressions("expressions_cpp.txt"), answers_of(program), []) >= 60
