@@ -122,14 +122,6 @@ def _atomic(space: str, name: str, size: int, *, returns: bool) -> AccessShape |
     return AccessShape(name, space, size, 1, returns=returns, number="u" if number == "b" else number)
 
 
-def _increment(old: Lanes, data: Lanes) -> Lanes:
-    return np.where(old >= data, old.dtype.type(0), old + old.dtype.type(1))
-
-
-def _decrement(old: Lanes, data: Lanes) -> Lanes:
-    return np.where((old == 0) | (old > data), data, old - old.dtype.type(1))
-
-
 def _pairs(add: Any) -> Any:
     """Return an operation on both halves of 32-bit numbers."""
 
@@ -138,14 +130,6 @@ def _pairs(add: Any) -> Any:
         return low.astype(np.uint32) | high.astype(np.uint32) << 16
 
     return run
-
-
-def _add_halfs(left: Lanes, right: Lanes) -> Lanes:
-    return (left.view(np.float16) + right.view(np.float16)).view(np.uint16)
-
-
-def _add_bf16(left: Lanes, right: Lanes) -> Lanes:
-    return to_bf16(from_bf16(left) + from_bf16(right))
 
 
 def _exchange_marked(old: Lanes, data: Lanes) -> Lanes:
@@ -158,8 +142,8 @@ def _exchange_marked(old: Lanes, data: Lanes) -> Lanes:
 
 
 ACTIONS: dict[str, Any] = {
-    "pk_add_f16": _pairs(_add_halfs),
-    "pk_add_bf16": _pairs(_add_bf16),
+    "pk_add_f16": _pairs(lambda left, right: (left.view(np.float16) + right.view(np.float16)).view(np.uint16)),
+    "pk_add_bf16": _pairs(lambda left, right: to_bf16(from_bf16(left) + from_bf16(right))),
     "csub": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
     "sub_clamp": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
     "cond_sub": lambda old, data: np.where(old < data, old, old - data),
@@ -173,8 +157,8 @@ ACTIONS: dict[str, Any] = {
     "and": lambda old, data: old & data,
     "or": lambda old, data: old | data,
     "xor": lambda old, data: old ^ data,
-    "inc": _increment,
-    "dec": _decrement,
+    "inc": lambda old, data: np.where(old >= data, old.dtype.type(0), old + old.dtype.type(1)),
+    "dec": lambda old, data: np.where((old == 0) | (old > data), data, old - old.dtype.type(1)),
     "swap": lambda _old, data: data,
 }
 """The new number in memory, of the old one and what a lane gives."""

@@ -213,7 +213,8 @@ class Device:
     def _adopt(self) -> None:
         machine = self.machine
         self.memory.memory.buffers, self.memory.is_permissive = machine.buffers, machine.is_permissive
-        self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
+        rows_of_groups = np.unique(machine.groups(), return_inverse=True)[1]
+        self.memory.use(_instances(machine, LOCAL), rows_of_groups, _instances(machine, PRIVATE_WAVE))
         rows = np.arange(machine.wave_count)
         if machine.seed is not None:
             np.random.default_rng(machine.seed).shuffle(rows)
@@ -1051,12 +1052,6 @@ def _instances(machine: Machine, number: int) -> Any:
         return np.zeros((0, 0), np.uint8)
     (block,) = store.blocks
     return np.frombuffer(block.buffer, np.uint8).reshape(len(store.starts), -1)
-
-
-def _rows_of_groups(machine: Machine) -> Any:
-    groups = machine.groups()
-    first = np.unique(groups)
-    return np.searchsorted(first, groups)
 
 
 def _batches_of(machine: Machine, rows: Any, lanes: int) -> Iterator[WaveBatch]:

@@ -155,21 +155,6 @@ class StatementRows:
                 self._rows[pc] = None
         return self._rows[pc]
 
-    def addresses(self) -> Iterable[int]:
-        """Yield the addresses of all statements, behind the prologues of their functions."""
-        for code in self.loaded.codes:
-            if not code.file.has_dwarf:
-                continue
-            for unit in code.file.dwarf.index.units:
-                try:
-                    table = line_table(code.file, unit)
-                    rows = {} if table is None else self._table_rows(table)[0]
-                except DwarfGpuError:
-                    continue
-                for address in rows:
-                    if self.at(code.in_program(address)) is not None:
-                        yield code.in_program(address)
-
     def _find(self, pc: int) -> LineRow | None:
         code = self.loaded.at(pc)
         if code is None or not code.file.has_dwarf:

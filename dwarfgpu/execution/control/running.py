@@ -137,13 +137,6 @@ class Running(ShownInNotebooks):
         self._conditions: dict[tuple[str, Die | str | None], Discoveries] = {}
         """What is known of conditions that have been asked."""
 
-    def _name_findings(self) -> None:
-        """Let findings name the variables of waves, which are only there while these run."""
-        if self.machine.checks is not None:
-            from dwarfgpu.execution.control.check_report import WaveVariables
-
-            WaveVariables(self)
-
     @cached_property
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
@@ -505,7 +498,10 @@ class Running(ShownInNotebooks):
         ``limit`` is a number of instructions, each counted for each wave. Blocks would pass it, so the last
         instructions are executed one by one, and the very last perhaps in some of the waves.
         """
-        self._name_findings()
+        if self.machine.checks is not None:
+            from dwarfgpu.execution.control.check_report import WaveVariables
+
+            WaveVariables(self)  # which findings name is only there while the waves run
         if self.keeps_launch:
             keep_launch(self.machine)
             self.keeps_launch = False

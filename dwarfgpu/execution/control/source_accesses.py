@@ -182,7 +182,8 @@ class SourceAccesses:
         for name in {*self._named[pc], *(known & {*_WORDS.findall(code)})}:  # also those that are no arrays
             objects = [each for each in self.running.local_objects if each.name == name]
             variables = [each for each in self._variables.get(name, ()) if owner_of(each) in functions]
-            if not objects and all(map(_has_location, variables)):
+            located = ((each.repaired for each in variable.locations()) for variable in variables)
+            if not objects and all(any(text != "DW_OP_LLVM_undefined" for text in each) for each in located):
                 continue  # it is elsewhere
             if len(objects) != 1 or not objects[0].is_certain or not self._is_one(variables, objects[0], text):
                 found = []
@@ -320,10 +321,6 @@ class SourceAccesses:
 def _declaration(variable: Any) -> object:
     line = variable.die.find_number(dw.DW_AT_decl_line)
     return None if line is None else line.value
-
-
-def _has_location(variable: Any) -> bool:
-    return any(each.repaired != "DW_OP_LLVM_undefined" for each in variable.locations())
 
 
 def _name(kind: Any) -> str:
