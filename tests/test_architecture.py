@@ -199,13 +199,13 @@ class Budget(NamedTuple):
 
 BUDGETS = [
     Budget("dwarfgpu encoding targets", 6.1, 6.61, "a helper with one caller is a part of it"),
-    Budget("expr dialects cfi", 8.6, 8.91, "expressions are checked by running the rows of the table"),
+    Budget("expr dialects cfi", 8.6, 8.9, "expressions are checked by running the rows of the table"),
     Budget("objfile", 11.7, 11.7),
     Budget("isa", 7.8, 6.71),
-    Budget("machines states", 10.6, 10.99, "one table of records reads and writes every snapshot"),
-    Budget("execution", 22.5, 26.87, "instructions are executed in one compiled way"),
+    Budget("machines states", 10.6, 10.98, "one table of records reads and writes every snapshot"),
+    Budget("execution", 22.5, 26.84, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.32, "what an instruction does and where it leads is told once"),
-    Budget("audits", 20.5, 21.16, "the checks read what an instruction does from one table"),
+    Budget("audits", 20.5, 21.15, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.43, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("runtimes", 6.6, 6.6),
     Budget(

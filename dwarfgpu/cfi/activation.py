@@ -399,10 +399,6 @@ class TailCall(Activation):
         return UnspecifiedRegister.SAME_VALUE
 
 
-def _is_byte(bit_offset: Any) -> bool:
-    return not bit_offset & 7 if type(bit_offset) is int else bool((bit_offset & 7 == 0).all())
-
-
 def is_open(location: Location, backend: Backend) -> bool:
     """Return whether a location has no lane, in an address space where the address decides about lanes."""
     for place in location.places:
