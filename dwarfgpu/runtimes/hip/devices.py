@@ -238,6 +238,9 @@ _ATTRIBUTES = {
     8: 1, 9: 1, 10: 1, 16: 0, 19: 4 << 20, 24: 1, 26: 1024, 27: 1024, 28: 1024, 29: LARGEST, 30: 65536, 31: 65536,
     56: 1024, 57: 2048, 59: 256, 60: 1_000_000, 63: UNITS, 71: 65536, 74: 1 << 16, 83: LARGEST, 5: CLOCK,
     10017: 100_000,
+    3: 1, 4: 1, 32: 16384, 34: 16384, 36: 2048, 39: 16384, 40: 2048, 41: 1 << 27, 43: 16384, 44: 16384, 46: 2048,
+    47: 16384, 49: 2048, 50: 2048, 51: 2048, 58: LARGEST, 72: 65536, 75: 65536, 76: 65536, 79: 256, 81: 256, 82: 256,
+    84: LARGEST, 85: 1, 88: 1, 90: 1, 10002: 65536, 10014: 1, 10015: UNITS,
 }  # fmt: skip
 """Of ``hipDeviceAttribute_t``: numbers that HIP 5.2 and 7.1 share."""
 _MAJOR, _MINOR, _WAVE = 23, 61, 87
@@ -272,9 +275,17 @@ def _properties(program: HipProgram, size: int, places: dict[str, int]) -> bytes
         "memoryClockRate": 1_000_000, "memoryBusWidth": 256, "major": major, "minor": minor,
         "multiProcessorCount": UNITS, "l2CacheSize": 4 << 20, "maxThreadsPerMultiProcessor": 2048,
         "concurrentKernels": 1, "managedMemory": 1, "cooperativeLaunch": 1,
+        "textureAlignment": 256, "texturePitchAlignment": 256, "canMapHostMemory": 1, "maxTexture1D": 16384,
+        "maxTexture1DLinear": 1 << 27, "unifiedAddressing": 1, "canUseHostPointerForRegisteredMem": 1,
+        "concurrentManagedAccess": 1, "sharedMemPerBlockOptin": 65536, "sharedMemPerMultiprocessor": 65536,
+        "regsPerMultiprocessor": 65536, "hostRegisterSupported": 1, "memoryPoolsSupported": 1, "surfaceAlignment": 256,
     }  # fmt: skip
     for name, number in numbers.items():
-        put(name, "i", number)
+        if name in places:
+            put(name, "i", number)
+    for name, sides in (("maxTexture2D", (16384, 16384)), ("maxTexture3D", (2048, 2048, 2048))):
+        if name in places:
+            put(name, f"{len(sides)}i", *sides)
     return bytes(content)
 
 
@@ -291,7 +302,12 @@ _NEW = {
     "maxThreadsDim": 324, "maxGridSize": 336, "clockRate": 348, "totalConstMem": 352, "major": 360, "minor": 364,
     "multiProcessorCount": 388, "concurrentKernels": 576, "memoryClockRate": 608, "memoryBusWidth": 612,
     "l2CacheSize": 616, "maxThreadsPerMultiProcessor": 624, "managedMemory": 652, "cooperativeLaunch": 688,
-    "gcnArchName": 1160, "maxSharedMemoryPerMultiProcessor": 1416,
+    "gcnArchName": 1160, "maxSharedMemoryPerMultiProcessor": 1416, "textureAlignment": 368,
+    "texturePitchAlignment": 376, "canMapHostMemory": 400, "maxTexture1D": 408, "maxTexture1DLinear": 416,
+    "maxTexture2D": 420, "maxTexture3D": 456, "surfaceAlignment": 568, "unifiedAddressing": 604,
+    "sharedMemPerMultiprocessor": 640, "regsPerMultiprocessor": 648, "concurrentManagedAccess": 676,
+    "canUseHostPointerForRegisteredMem": 684, "sharedMemPerBlockOptin": 696, "hostRegisterSupported": 728,
+    "memoryPoolsSupported": 744,
 }  # fmt: skip
 """That of HIP 6 and later, ``R0600``: 1472 bytes."""
 

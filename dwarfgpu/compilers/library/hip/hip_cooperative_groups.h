@@ -14,6 +14,8 @@ struct thread_block {
 DG_DEVICE thread_block this_thread_block() { return {}; }
 template <unsigned N, class Parent = void> struct thread_block_tile {
   static_assert((N & (N - 1)) == 0 && N <= 64, "a tile is a part of a wave");
+  thread_block_tile() = default;
+  template <class Other> DG_NEAR thread_block_tile(const thread_block_tile<N, Other> &) {}
   DG_NEAR void sync() const { __syncwarp(); }
   DG_NEAR unsigned thread_rank() const { return __lane_id() % N; }
   DG_NEAR unsigned meta_group_rank() const { return thread_block().thread_rank() / N; }
@@ -31,6 +33,18 @@ template <unsigned N, class Parent = void> struct thread_block_tile {
   DG_NEAR int all(int p) const { return ballot(!p) == 0; }
 };
 template <unsigned N, class Group> DG_DEVICE thread_block_tile<N, Group> tiled_partition(const Group &) { return {}; }
+/* A block or a tile, by what it is when it is converted. */
+struct thread_group {
+  unsigned count, rank;
+  bool is_block;
+  DG_NEAR thread_group(const thread_block &block) : count(block.size()), rank(block.thread_rank()), is_block(true) {}
+  template <unsigned N, class Parent> DG_NEAR thread_group(const thread_block_tile<N, Parent> &tile)
+      : count(N), rank(tile.thread_rank()), is_block(false) {}
+  DG_NEAR void sync() const { if (is_block) __syncthreads(); else __syncwarp(); }
+  DG_NEAR unsigned size() const { return count; }
+  DG_NEAR unsigned num_threads() const { return count; }
+  DG_NEAR unsigned thread_rank() const { return rank; }
+};
 struct coalesced_group {
   unsigned long long lanes;
   DG_NEAR void sync() const { __syncwarp(); }

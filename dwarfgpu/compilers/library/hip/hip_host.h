@@ -45,19 +45,52 @@ enum hipError_t {
 enum hipMemcpyKind {
   hipMemcpyHostToHost, hipMemcpyHostToDevice, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice, hipMemcpyDefault
 };
-enum hipDeviceAttribute_t { /* of about 100 those that programs ask for */
-  hipDeviceAttributeCanMapHostMemory = 3, hipDeviceAttributeClockRate = 5, hipDeviceAttributeComputeMode = 6,
-  hipDeviceAttributeConcurrentKernels = 8, hipDeviceAttributeConcurrentManagedAccess = 9,
-  hipDeviceAttributeCooperativeLaunch = 10, hipDeviceAttributeHostNativeAtomicSupported = 15,
-  hipDeviceAttributeIntegrated = 16, hipDeviceAttributeL2CacheSize = 19, hipDeviceAttributeComputeCapabilityMajor = 23,
-  hipDeviceAttributeManagedMemory = 24, hipDeviceAttributeMaxBlockDimX = 26, hipDeviceAttributeMaxBlockDimY = 27,
-  hipDeviceAttributeMaxBlockDimZ = 28, hipDeviceAttributeMaxGridDimX = 29, hipDeviceAttributeMaxGridDimY = 30,
-  hipDeviceAttributeMaxGridDimZ = 31, hipDeviceAttributeMaxThreadsPerBlock = 56,
-  hipDeviceAttributeMaxThreadsPerMultiProcessor = 57, hipDeviceAttributeMemoryBusWidth = 59,
-  hipDeviceAttributeMemoryClockRate = 60, hipDeviceAttributeComputeCapabilityMinor = 61,
-  hipDeviceAttributeMultiprocessorCount = 63, hipDeviceAttributePageableMemoryAccess = 65, hipDeviceAttributePciBusId = 67,
-  hipDeviceAttributeMaxRegistersPerBlock = 71, hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
-  hipDeviceAttributeTotalConstantMemory = 83, hipDeviceAttributeWarpSize = 87, hipDeviceAttributeWallClockRate = 10017
+enum hipDeviceAttribute_t {
+  hipDeviceAttributeEccEnabled, hipDeviceAttributeAccessPolicyMaxWindowSize, hipDeviceAttributeAsyncEngineCount,
+  hipDeviceAttributeCanMapHostMemory, hipDeviceAttributeCanUseHostPointerForRegisteredMem,
+  hipDeviceAttributeClockRate, hipDeviceAttributeComputeMode, hipDeviceAttributeComputePreemptionSupported,
+  hipDeviceAttributeConcurrentKernels, hipDeviceAttributeConcurrentManagedAccess,
+  hipDeviceAttributeCooperativeLaunch, hipDeviceAttributeCooperativeMultiDeviceLaunch,
+  hipDeviceAttributeDeviceOverlap, hipDeviceAttributeDirectManagedMemAccessFromHost,
+  hipDeviceAttributeGlobalL1CacheSupported, hipDeviceAttributeHostNativeAtomicSupported,
+  hipDeviceAttributeIntegrated, hipDeviceAttributeIsMultiGpuBoard, hipDeviceAttributeKernelExecTimeout,
+  hipDeviceAttributeL2CacheSize, hipDeviceAttributeLocalL1CacheSupported, hipDeviceAttributeLuid,
+  hipDeviceAttributeLuidDeviceNodeMask, hipDeviceAttributeComputeCapabilityMajor, hipDeviceAttributeManagedMemory,
+  hipDeviceAttributeMaxBlocksPerMultiProcessor, hipDeviceAttributeMaxBlockDimX, hipDeviceAttributeMaxBlockDimY,
+  hipDeviceAttributeMaxBlockDimZ, hipDeviceAttributeMaxGridDimX, hipDeviceAttributeMaxGridDimY,
+  hipDeviceAttributeMaxGridDimZ, hipDeviceAttributeMaxSurface1D, hipDeviceAttributeMaxSurface1DLayered,
+  hipDeviceAttributeMaxSurface2D, hipDeviceAttributeMaxSurface2DLayered, hipDeviceAttributeMaxSurface3D,
+  hipDeviceAttributeMaxSurfaceCubemap, hipDeviceAttributeMaxSurfaceCubemapLayered,
+  hipDeviceAttributeMaxTexture1DWidth, hipDeviceAttributeMaxTexture1DLayered, hipDeviceAttributeMaxTexture1DLinear,
+  hipDeviceAttributeMaxTexture1DMipmap, hipDeviceAttributeMaxTexture2DWidth, hipDeviceAttributeMaxTexture2DHeight,
+  hipDeviceAttributeMaxTexture2DGather, hipDeviceAttributeMaxTexture2DLayered, hipDeviceAttributeMaxTexture2DLinear,
+  hipDeviceAttributeMaxTexture2DMipmap, hipDeviceAttributeMaxTexture3DWidth, hipDeviceAttributeMaxTexture3DHeight,
+  hipDeviceAttributeMaxTexture3DDepth, hipDeviceAttributeMaxTexture3DAlt, hipDeviceAttributeMaxTextureCubemap,
+  hipDeviceAttributeMaxTextureCubemapLayered, hipDeviceAttributeMaxThreadsDim, hipDeviceAttributeMaxThreadsPerBlock,
+  hipDeviceAttributeMaxThreadsPerMultiProcessor, hipDeviceAttributeMaxPitch, hipDeviceAttributeMemoryBusWidth,
+  hipDeviceAttributeMemoryClockRate, hipDeviceAttributeComputeCapabilityMinor,
+  hipDeviceAttributeMultiGpuBoardGroupID, hipDeviceAttributeMultiprocessorCount,
+  hipDeviceAttributePageableMemoryAccess = 65, hipDeviceAttributePageableMemoryAccessUsesHostPageTables,
+  hipDeviceAttributePciBusId, hipDeviceAttributePciDeviceId, hipDeviceAttributePciDomainId,
+  hipDeviceAttributePersistingL2CacheMaxSize, hipDeviceAttributeMaxRegistersPerBlock,
+  hipDeviceAttributeMaxRegistersPerMultiprocessor, hipDeviceAttributeReservedSharedMemPerBlock,
+  hipDeviceAttributeMaxSharedMemoryPerBlock, hipDeviceAttributeSharedMemPerBlockOptin,
+  hipDeviceAttributeSharedMemPerMultiprocessor, hipDeviceAttributeSingleToDoublePrecisionPerfRatio,
+  hipDeviceAttributeStreamPrioritiesSupported, hipDeviceAttributeSurfaceAlignment, hipDeviceAttributeTccDriver,
+  hipDeviceAttributeTextureAlignment, hipDeviceAttributeTexturePitchAlignment,
+  hipDeviceAttributeTotalConstantMemory, hipDeviceAttributeTotalGlobalMem, hipDeviceAttributeUnifiedAddressing,
+  hipDeviceAttributeWarpSize = 87, hipDeviceAttributeMemoryPoolsSupported,
+  hipDeviceAttributeVirtualMemoryManagementSupported, hipDeviceAttributeHostRegisterSupported,
+  hipDeviceAttributeMemoryPoolSupportedHandleTypes, hipDeviceAttributeClockInstructionRate = 10000,
+  hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = 10002, hipDeviceAttributeHdpMemFlushCntl = 10005,
+  hipDeviceAttributeHdpRegFlushCntl, hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc,
+  hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim,
+  hipDeviceAttributeCooperativeMultiDeviceUnmatchedBlockDim,
+  hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem, hipDeviceAttributeIsLargeBar,
+  hipDeviceAttributeAsicRevision, hipDeviceAttributeCanUseStreamWaitValue, hipDeviceAttributeImageSupport,
+  hipDeviceAttributePhysicalMultiProcessorCount, hipDeviceAttributeFineGrainSupport,
+  hipDeviceAttributeWallClockRate, hipDeviceAttributeNumberOfXccs, hipDeviceAttributeMaxAvailableVgprsPerThread,
+  hipDeviceAttributePciChipId
 };
 enum hipFuncAttribute { hipFuncAttributeMaxDynamicSharedMemorySize = 8, hipFuncAttributePreferredSharedMemoryCarveout = 9 };
 enum hipFuncCache_t { hipFuncCachePreferNone, hipFuncCachePreferShared, hipFuncCachePreferL1, hipFuncCachePreferEqual };
@@ -102,7 +135,11 @@ struct hipDeviceProp_tR0600 {
   int regsPerBlock, warpSize; size_t memPitch; int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
   size_t totalConstMem; int major, minor; size_t textureAlignment, texturePitchAlignment;
   int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-  int dg_textures[42]; int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3],
+  maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2],
+  maxTexture2DLayered[3], maxTextureCubemapLayered[2], maxSurface1D, maxSurface2D[2], maxSurface3D[3],
+  maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+  size_t surfaceAlignment; int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
   unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor,
   streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported; size_t sharedMemPerMultiprocessor;
   int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported,
@@ -241,6 +278,7 @@ hipError_t dg_hipFuncSetAttribute(const void *, hipFuncAttribute, int) __asm__("
 hipError_t dg_hipFuncSetCacheConfig(const void *, hipFuncCache_t) __asm__("hipFuncSetCacheConfig");
 hipError_t dg_hipFuncGetAttributes(hipFuncAttributes *, const void *) __asm__("hipFuncGetAttributes");
 hipError_t dg_hipOccupancy(int *, const void *, int, size_t) __asm__("hipOccupancyMaxActiveBlocksPerMultiprocessor");
+hipError_t dg_hipOccupancyBlock(int *, int *, const void *, size_t, int) __asm__("hipOccupancyMaxPotentialBlockSize");
 hipError_t dg_hipFreeAsync(void *, hipStream_t) __asm__("hipFreeAsync");
 }
 template <class T> inline hipError_t hipMalloc(T **p, size_t n) { return dg_hipMalloc((void **)p, n); }
@@ -263,6 +301,8 @@ template <class F> inline hipError_t hipFuncSetCacheConfig(F *f, hipFuncCache_t 
 template <class F> inline hipError_t hipFuncGetAttributes(hipFuncAttributes *a, F *f) { return dg_hipFuncGetAttributes(a, (const void *)f); }
 template <class F> inline hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *n, F *f, int b, size_t s) { return dg_hipOccupancy(n, (const void *)f, b, s); }
 template <class F> inline hipError_t hipLaunchKernel(F *f, dim3 g, dim3 b, void **a, size_t s = 0, hipStream_t q = nullptr) { return ::hipLaunchKernel((const void *)f, g, b, a, s, q); }
+template <class F> inline hipError_t hipOccupancyMaxPotentialBlockSize(int *g, int *b, F f, size_t s = 0, int most = 0) { return dg_hipOccupancyBlock(g, b, (const void *)f, s, most); }
+template <class F> inline hipError_t hipLaunchCooperativeKernel(F *f, dim3 g, dim3 b, void **a, unsigned s = 0, hipStream_t q = nullptr) { return ::hipLaunchCooperativeKernel((const void *)f, g, b, a, s, q); }
 #define HIP_SYMBOL(name) name
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
 #define hipLaunchKernelGGL(kernel, grid, block, shared, stream, ...) \
