@@ -53,8 +53,6 @@ class ConversionSummary:
     all_waves: int
     bytes_: int
     """Of memory in the snapshot."""
-    all_bytes: int
-    """Of global memory in the core file."""
     code_objects: tuple[str, ...]
     left_out: tuple[str, ...]
     dispatches: tuple[str, ...]
@@ -283,7 +281,7 @@ class _Converter:
         if everything > kept:
             left_out.append(f"{everything - kept:,} bytes of global memory")
         return ConversionSummary(
-            written, len(self.waves), core.wave_count, sizes, everything, files, tuple(left_out),
+            written, len(self.waves), core.wave_count, sizes, files, tuple(left_out),
             tuple(dispatch_text(dispatch) for dispatch in small.dispatches),
         )  # fmt: skip
 

@@ -178,19 +178,6 @@ class UnitTables:
         part, section = self.unit.part(old)
         return section, part + int(value)
 
-    def list_places(self, kind: str) -> tuple[str, list[int]]:
-        """Return the section of the lists that have an index, and where each begins.
-
-        There is none if one of them is wrong, or if there are more than a unit of this size can name.
-        """
-        unit = self.unit
-        part, section = unit.part(LIST_SECTIONS[kind][1])
-        try:
-            table = self._indexed_lists(section, part, kind)
-        except DwarfGpuError:
-            return section, []
-        return section, table.places() if len(table) <= unit.header.end - unit.offset else []
-
     def _indexed_lists(self, section: str, part: int, kind: str) -> ListTable:
         table = self._lists.get(section)
         if table is None:

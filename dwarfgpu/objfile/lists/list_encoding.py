@@ -13,7 +13,6 @@ that knows where code begins can leave such ranges out.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -344,16 +343,6 @@ class ListTable:
 
     def __iter__(self) -> Iterator[int]:
         return (self[index] for index in range(len(self)))
-
-    def places(self) -> list[int]:
-        """Return where all lists begin, at once; nothing if one of the offsets is wrong."""
-        header = self.header
-        stop = header.behind_offsets
-        if stop > header.end:
-            return []
-        code = f"{'<' if self.byte_order == 'little' else '>'}{header.count}{'Q' if header.offset_size == 8 else 'I'}"
-        places = [header.base + offset for offset in struct.unpack(code, self.data[header.base : stop])]
-        return places if max(places, default=0) < header.end else []
 
     def _error(self, kind: str, message: str) -> MalformedFile:
         error = MalformedFile(kind, message, spec="DWARF 5, 7.28")
