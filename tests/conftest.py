@@ -4,6 +4,11 @@ import gc
 import os
 import shutil
 import signal
+import sys
+
+# Tests start hundreds of processes: byte code is kept in the environment, as `tools/dev.py` does.
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(sys.prefix, "bytecode")
 
 # All immutable classes then refuse assignments at run time. These stand before the first import of dwarfgpu, which
 # reads them once.
@@ -17,6 +22,8 @@ import hypothesis
 import pytest
 
 from tests.builders.browser import Browser
+
+sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
 # A shell starts what runs in its background with interrupts ignored, and so would be the programs that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
