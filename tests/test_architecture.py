@@ -156,8 +156,8 @@ LATE_FOR_START_UP = {
 ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "dwarfgpu/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
 FEW_MODULES = [
-    (ONE_VARIABLE, 103, 131),  # with the records of its JSON
-    ((*ONE_VARIABLE, "--lane", "2"), 103, 131),
+    (ONE_VARIABLE, 103, 124),  # with the records of its JSON
+    ((*ONE_VARIABLE, "--lane", "2"), 103, 125),
     (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 67, 119),
     (("verify", ONE_VARIABLE[1]), 100, 144),  # code that was dropped, and what producers write
     (("debug", ONE_VARIABLE[1], *ONE_VARIABLE[3:], "-q", "-batch", "-ex", "print even"), 110, 145),
@@ -687,7 +687,7 @@ PARTS = [
         ("dwarfgpu.bits", "from dwarfgpu.expr.types import Value"),
         ("dwarfgpu.expr.evaluation", "from dwarfgpu.cli import main"),
         ("dwarfgpu.expr.evaluation", "from ..program import Program"),
-        ("dwarfgpu.expr.ops.stack", "from ...objfile import image"),
+        ("dwarfgpu.expr.ops.composite", "from ...objfile import image"),
         ("dwarfgpu.expr.evaluation", "from dwarfgpu import program"),
         ("dwarfgpu.expr.evaluation", "from dwarfgpu import Program"),
         ("dwarfgpu.expr.evaluation", "from dwarfgpu.machines.wave import Wave"),
@@ -701,7 +701,7 @@ PARTS = [
         ("dwarfgpu.gdbplugin.commands", "from dwarfgpu.expr import evaluation"),
         ("dwarfgpu.newcomer", ""),
         ("dwarfgpu.expr.evaluation", "import numpy as np"),
-        ("dwarfgpu.expr.ops.stack", "def f():\n    import numpy as np"),
+        ("dwarfgpu.expr.ops.composite", "def f():\n    import numpy as np"),
         ("dwarfgpu.expr.evaluation", "if TYPE_CHECKING:\n    pass\nelse:\n    import numpy"),
         ("dwarfgpu.program.types", "from elftools.elf.elffile import ELFFile"),
         ("dwarfgpu.program.types", "if TYPE_CHECKING:\n    from elftools.elf.elffile import ELFFile"),

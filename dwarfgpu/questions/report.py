@@ -72,7 +72,15 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     file, attached = selection.opened.file, selection.attached
     output = arguments.get("o")
     if output is not None:
-        _check_not_read(output, file, attached)
+        names = [file.image.path, file.debug_path, None if attached is None else attached.stopped.name]
+        for name in names:
+            try:
+                is_same = name is not None and os.path.samefile(name, output)
+            except (OSError, ValueError):  # it does not exist yet
+                continue
+            if is_same:
+                message = f"{output} cannot be written: the report is about this file"
+                raise UsageError(message, kind="unwritable", hint="name another file")
     marks = _marks(attached, file)
     reader = _reader(selection, arguments.get("directories"))
     sections = [_kernels(file)]
@@ -118,19 +126,6 @@ def _reader(selection: Selection, directories: str | None) -> SourceTexts:
         reader = SourceTexts()
         reader.directories = tuple(folder for folder in directories.split(":") if folder)
     return reader.for_page(selection.opened.file.name)
-
-
-def _check_not_read(output: str, file: CodeObject, attached: Attached | None) -> None:
-    """Raise an error if a page would replace one of the files that it is about."""
-    names = [file.image.path, file.debug_path, None if attached is None else attached.stopped.name]
-    for name in names:
-        try:
-            is_same = name is not None and os.path.samefile(name, output)
-        except (OSError, ValueError):  # it does not exist yet
-            continue
-        if is_same:
-            message = f"{output} cannot be written: the report is about this file"
-            raise UsageError(message, kind="unwritable", hint="name another file")
 
 
 def _problems(errors: Iterable[DwarfGpuError]) -> html.PageSection:

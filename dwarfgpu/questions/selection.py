@@ -430,10 +430,10 @@ def one_state(state: str | Sequence[str]) -> str:
 
 
 def _focus(selection: Selection, options: Mapping[str, Any]) -> None:
-    from dwarfgpu.program.frames.selectors import wave_named
-
     attached = selection.machine
     if options.get("wave") is not None:
+        from dwarfgpu.program.frames.selectors import wave_named
+
         selection.wave_number = wave_named(attached.stopped.machine, options["wave"])
     elif len(attached) > 1:
         selection.wave_number = None

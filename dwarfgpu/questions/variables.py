@@ -13,7 +13,6 @@ from dwarfgpu.program.code.repairs import Repair, hint_of
 from dwarfgpu.program.frames.answers import LaneAnswer, Quantity, Values, answer
 from dwarfgpu.program.frames.columns import save
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.program.frames.variable import PARAMETER, Described, Variable
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Pointer, resolved
@@ -61,7 +60,12 @@ def _frames(
     if arguments.has("pc"):
         raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
     machine, has_several = selection.machine.stopped.machine, len(attached) > 1
-    waves = waves_of(machine, arguments.get("wave")) if arguments.has("wave") else [selection.wave.index]
+    if arguments.has("wave"):
+        from dwarfgpu.program.frames.selectors import waves_of
+
+        waves = waves_of(machine, arguments.get("wave"))
+    else:
+        waves = [selection.wave.index]
     if attached is selection.attached and not any(map(arguments.has, ("wave", "frame"))):
         yield (selection.wave.id if has_several else None), selection.frame
         return

@@ -10,7 +10,7 @@ from dwarfgpu.cfi.activation import CallStack, Thread
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.control.running import launched_with
-from dwarfgpu.program.code.unwinding import unwinding_of
+from dwarfgpu.program.frames.frame import unwinding_of
 from dwarfgpu.states.program import open_program
 
 SEEN_REGISTERS = ("s32", "s33", "s34", "s48", "s4", "exec", "v40", "v41", "v2")

@@ -239,7 +239,7 @@ def first_stop() -> Any:
     """Return what measures how the caller is found in a long function that is read for the first time."""
     from dwarfgpu.program.code.code_object import opened
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.code.unwinding import unwinding_of
+    from dwarfgpu.program.frames.frame import unwinding_of
 
     path = cache() / "long-1.co"
     if not path.exists():

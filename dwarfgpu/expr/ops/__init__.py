@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-MODULES = ("stack", "control_flow", "value_operations", "location_operations", "composite")
+MODULES = ("control_flow", "value_operations", "location_operations", "composite")
 """In the order of the text. Importing a module declares its rows."""

@@ -13,7 +13,6 @@ from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import Position, qualified_name
-from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.scopes import NOWHERE, FunctionScope, SourceCall, SourceLine, functions_at
 
 if TYPE_CHECKING:
@@ -156,6 +155,8 @@ def addresses_of_function(file: CodeObject, name: str) -> dict[int, str]:
     for symbol in () if addresses else file.symbol_image.symbols_called(name):
         addresses.setdefault(symbol.value, symbol.name)
     if not addresses:
+        from dwarfgpu.program.code.completion_index import did_you_mean
+
         hint = did_you_mean([file], name, ("function",))
         raise NotFound("no_symbol", f"{file.name} has no symbol {name!r}", hint=hint)
     return addresses
@@ -403,6 +404,8 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
         for symbol in symbols
     ]
     if not results:
+        from dwarfgpu.program.code.completion_index import did_you_mean
+
         hint = did_you_mean([file], name) or "qualify a name in a scope, such as ns::f"
         if not file.has_dwarf:
             hint = "the file has no .debug_info, so only symbols can be found"

@@ -26,7 +26,6 @@ from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, Column, column_of, python_value
 from dwarfgpu.program.frames.reasons import Reason, Unavailable, ValueSource, reason_of, sources, unavailable
-from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
@@ -676,6 +675,8 @@ class Values(ShownInNotebooks):
         machine: Any = None if self.frame is None or self.frame.stack is None else self.frame.stack.machine
         if machine is None or machine.target.execution_mask is None:
             return {}
+        from dwarfgpu.program.frames.wave_positions import place_of
+
         places = [place_of(machine, int(wave)) for wave in self.waves]
         if any(place.used is None for place in places):
             return {}

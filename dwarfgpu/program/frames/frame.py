@@ -19,7 +19,17 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.cfi.activation import BY_CODE, Activation, CallStack, End, Parted, TailCall, Thread
+from dwarfgpu.cfi.activation import (
+    BY_CODE,
+    NO_INFORMATION,
+    OUTSIDE_CODE,
+    Activation,
+    CallStack,
+    End,
+    Parted,
+    TailCall,
+    Thread,
+)
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
@@ -34,24 +44,24 @@ from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.machines.protocol import Backend, not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.code_lookup import line_before
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, location_list
 from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
-from dwarfgpu.program.code.unwinding import unwinding_of
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import table_of
 from dwarfgpu.program.frames.execution import HINT, NO_STATE, Execution
 from dwarfgpu.program.frames.lane_state import LanePc, Simt
-from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.program.frames.variable import Variable, kind_of
 from dwarfgpu.program.values.storage import ObjectSurroundings
 
 if TYPE_CHECKING:
+    from dwarfgpu.cfi.activation import Information
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.encoding_context import EncodingContext
+    from dwarfgpu.program.code.frames_by_code import CodeUnwinding
+    from dwarfgpu.program.code.loaded import Loaded
     from dwarfgpu.program.frames.answers import Quantity, Values
     from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.macros import Definitions
@@ -282,6 +292,8 @@ class Frame(Handle):
         """The line of the source; of code that the compiler has made, and that belongs to no line, the one before."""
         if self.line is not None or self.code is None or self.file is None:
             return self.line
+        from dwarfgpu.program.code.code_lookup import line_before
+
         return line_before(self.code.file, self.place_in_file)
 
     @property
@@ -325,6 +337,8 @@ class Frame(Handle):
             numbers = tuple(dict.fromkeys(None if lane is None else lane_number(lane) for lane in named))
         if not self.has_lanes:
             if any(numbers):
+                from dwarfgpu.program.frames.selectors import no_lanes
+
                 raise no_lanes(self.target)
             return (None,)
         if self.activation is None and lanes is None:
@@ -1004,6 +1018,40 @@ class FileFrame(LoneFrame):
 
 
 # --- The frames of a thread -----------------------------------------------------------------------------------------
+
+
+def unwinding_of(loaded: Loaded, target: Target) -> LoadedUnwinding:
+    """Return the call frame information for waves of a target, which is remembered with the code."""
+    found: LoadedUnwinding | None = loaded.unwindings.get(target)
+    if found is None:
+        found = loaded.unwindings[target] = LoadedUnwinding(loaded, target)
+    return found
+
+
+class LoadedUnwinding:
+    """The call frame information of loaded code and, for functions of AMDGPU without it, what reading them finds."""
+
+    def __init__(self, loaded: Loaded, target: Target) -> None:
+        self._loaded = loaded
+        self._target = target
+
+    def information_at(self, pc: int) -> Information:
+        """Return the rules at an address of the running program, or raise an error."""
+        try:
+            return self._loaded.information_at(pc)
+        except DwarfGpuError as error:
+            code = self._loaded.at(pc)
+            if pc == 0 and error.kind == OUTSIDE_CODE:
+                return self._by_code.at_null()
+            if error.kind != NO_INFORMATION or code is None or not code.file.is_amdgpu:
+                raise
+            return self._by_code.information_at(code, pc, error)
+
+    @cached_property
+    def _by_code(self) -> CodeUnwinding:
+        from dwarfgpu.program.code.frames_by_code import CodeUnwinding
+
+        return CodeUnwinding(self._target, self._loaded.at)
 
 
 class Stack:

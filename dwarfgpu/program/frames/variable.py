@@ -223,7 +223,11 @@ class Variable(Quantity):
             return Object(self.type, constant_place(around, plan.constant))
         location = self._located(plan, lanes)
         if any(type(place.storage) is Composite for place in location.places):
-            location = _completed(location, self.type)
+            # OPEN: A.2.5.4.3.4 (4) has reading past the storage be an error, but compilers leave out
+            # unknown pieces at the end. What is there is read under any rules
+            # (`Rules.object_beyond_composite`), the rest is undefined.
+            size = known_size(self.type)
+            location = location if size is None or size > MAX_OBJECT else with_undefined_rest(location, 8 * size)
         if self.frame.state.backend.is_launched and any(
             type(place.storage) is Memory and _is_of_lane(place.storage) for place in location.places
         ):
@@ -531,16 +535,6 @@ def _is_fixed(expression: Expression) -> bool:
 
 def _is_of_lane(memory: Memory) -> bool:
     return memory.space.scope in (Scope.WAVE, Scope.LANE)
-
-
-def _completed(location: locations.Location, type: Type) -> locations.Location:
-    """Return a composite with as many bits as the object: compilers leave out unknown pieces at the end.
-
-    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read this way under
-    any rules (`Rules.object_beyond_composite`), and what is not is undefined.
-    """
-    size = known_size(type)
-    return location if size is None or size > MAX_OBJECT else with_undefined_rest(location, 8 * size)
 
 
 def _tuple(expressions: Any) -> tuple[Expression, ...]:

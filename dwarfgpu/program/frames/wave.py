@@ -11,7 +11,6 @@ from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames.frame import Frame, Stack, negative_frame
-from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ class Wave(ShownInNotebooks, Handle):
     @property
     def launch(self) -> LaunchRecord:
         """What it was launched with: the kernel, the grid and the arguments, as far as they are certain."""
+        from dwarfgpu.program.frames.wave_positions import waves_of
+
         machine = waves_of(self.stopped)
         if self._launch is None or self._launch[0] != machine.changes:
             from dwarfgpu.program.frames.launch_record import launch_of
