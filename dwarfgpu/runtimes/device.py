@@ -273,6 +273,14 @@ class ProgramDevice:
         del self.pinned[address]
         self._unmap(address)
 
+    def near(self, address: int) -> Allocation | None:
+        """Return the buffer, also a freed one, or the registered memory that an address is in or a little behind."""
+        known = self.arena.holding(address) if address in self.arena else None
+        for buffer in (known, *(memory.buffer for memory in self.pinned.values())):
+            if buffer is not None and buffer.address <= address < buffer.address + buffer.pages + GUARD:
+                return buffer
+        return None
+
     def buffer(self, address: int, size: int, what: str, origin: Any = None) -> Allocation | None:
         """Return the buffer that some bytes are in; report it and return None if they are not in one."""
         buffer = self.arena.holding(address)

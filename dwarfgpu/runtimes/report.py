@@ -223,7 +223,6 @@ class ProgramReport:
         from dwarfgpu.execution.control.report import report
         from dwarfgpu.questions.faults import faults_of_run
         from dwarfgpu.render.running import report_text
-        from dwarfgpu.runtimes.arena import GUARD
 
         running, halt = launch.running, launch.halt
         assert running is not None  # noqa: S101 (the caller knows)
@@ -233,11 +232,12 @@ class ProgramReport:
         yield from report_text(result, faults)
         stops = running.machine.stops.values()
         for address in {stop.address: None for stop in stops if stop.address is not None}:
-            buffer = program.device.arena.holding(address)
-            if buffer is not None and address < buffer.address + buffer.pages + GUARD:
+            buffer = program.device.near(address)
+            if buffer is not None:
                 freed = "" if buffer.freed is None else ", freed"
+                what = "registered" if buffer.address in program.device.pinned else "allocated"
                 yield f"  {program.name_of(buffer)}: {buffer.size} bytes{freed}"
-                concerned.append(_calls(program, "allocated", buffer.origin))
+                concerned.append(_calls(program, what, buffer.origin))
                 yield _stack(concerned[-1])
         place = result.position
         where = None if place is None or place.file is None else (place.file, place.line)
