@@ -184,10 +184,12 @@ def run_shell(line: str, text: bytes | None, *, has_terminal: bool) -> Completed
         return done
 
 
-def start_program(words: Sequence[str], variables: Mapping[str, str], *, is_apart: bool = False) -> Popen[bytes]:
+def start_program(
+    words: Sequence[str], variables: Mapping[str, str], *, is_apart: bool = False, output: int | None = None
+) -> Popen[bytes]:
     """Start a program with the standard streams of this process. It ends when this process does.
 
-    One that is apart has no input, and ^C is not for it.
+    One that is apart has no input, and ^C is not for it. ``output`` is a file for what it writes.
     """
     import subprocess
 
@@ -201,6 +203,8 @@ def start_program(words: Sequence[str], variables: Mapping[str, str], *, is_apar
     return subprocess.Popen(  # noqa: S603 (what the user has named)
         words,
         stdin=subprocess.DEVNULL if is_apart else None,
+        stdout=output,
+        stderr=output,
         env={**os.environ, **variables},
         preexec_fn=begin,  # noqa: PLW1509 (there are no threads yet)
     )

@@ -91,7 +91,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtimes": LIBRARY | PROGRAMS | {"audits", "render", "questions"},
     # the faces
     "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "dap", "fleet", "runtimes"},
-    "dap": PROGRAMS | {"machines.protocol", "render", "questions"},
+    "dap": PROGRAMS | {"machines.protocol", "render", "questions", "runtimes"},
     "repl": GROUND | {"program", "states", "render", "questions"},
     "gdbplugin": GROUND | {"machines", "targets", "program", "states", "render", "questions"},
     "gdb": GROUND | {"program", "states", "gdbplugin"},

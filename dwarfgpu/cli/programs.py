@@ -9,15 +9,11 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import NO_ANSWER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.cli.session import Session
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.runtimes.device import HostLaunch, ProgramDevice
     from dwarfgpu.runtimes.hip.program import HipProgram
     from dwarfgpu.runtimes.report import ProgramReport
-
-    Execute = Callable[[ProgramDevice, HostLaunch], None]
 
 
 def execute_program(session: Session, options: Any) -> int:
@@ -49,6 +45,7 @@ def execute_program(session: Session, options: Any) -> int:
 
 def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
     """Return a process with a device of its own, whose launches are executed and reported."""
+    from dwarfgpu.runtimes.hip.program import HipProgram
 
     def is_checked(launch: HostLaunch) -> bool:
         names = options.kernel or ()
@@ -60,32 +57,19 @@ def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
         report.begin(launch)
         device.finish(launch)
 
-    program = _process(number, options, report, execute)
-    program.device.is_checked = is_checked
-    program.device.report_launch = lambda launch: report.launch(program, launch)
+    device = _device(options, options.check)
+    device.target, device.execute, device.is_checked = options.target, execute, is_checked
+    program = HipProgram(number, device, report.problem)
+    device.report_launch = lambda launch: report.launch(program, launch)
     return program
 
 
-def _process(number: int, options: Any, report: ProgramReport, execute: Execute) -> HipProgram:
+def _device(options: Any, check: str | None) -> ProgramDevice:
     from dwarfgpu.runtimes.device import ProgramDevice
-    from dwarfgpu.runtimes.hip.program import HipProgram
 
-    device = ProgramDevice(
-        check=options.check,
-        seed=options.seed,
-        permissive=options.permissive,
-        target=getattr(options, "target", None),
-        execute=execute,
+    return ProgramDevice(
+        check=check, seed=options.seed, permissive=options.permissive, report_launch=lambda _launch: None
     )
-    return HipProgram(number, device, report.problem, compile=_compile_kernels)
-
-
-def _compile_kernels(path: str, processor: str, words: tuple[str, ...]) -> tuple[bytes, str]:
-    """Compile what a program compiles while it runs."""
-    from dwarfgpu.compilers.sources import Recipe, compile_source
-
-    compiled = compile_source(path, Recipe(processor, "3", words, is_watched=False))
-    return compiled.code, compiled.messages
 
 
 def begin_debugging(options: Any, debugger: Debugger) -> None:
@@ -97,19 +81,16 @@ def begin_debugging(options: Any, debugger: Debugger) -> None:
     for name in ("file", "kernel", "grid", "state"):
         if getattr(options, name) is not None:
             raise UsageError(f"--args debugs a program, and takes no {name}", hint="its arguments follow its name")
+    check = OF_LAUNCHES[0]
     if options.check is not None:
-        debugger.settings.set(OF_LAUNCHES[0], options.check)
+        debugger.settings.set(check, options.check)
     run = debugger.state_of(KernelRun)
     words, output = options.rest, debugger.output
-    report = ProgramReport(words[0], output.line, output)
 
-    def begin(number: int, execute: Execute) -> HipProgram:
-        program = _process(number, options, report, execute)
-        check = debugger.settings[OF_LAUNCHES[0]]
-        program.device.check = None if check == "off" else check
-        return program
+    def device() -> ProgramDevice:
+        return _device(options, {"off": None}.get(debugger.settings[check], debugger.settings[check]))
 
-    program = DebuggedProgram(words, begin, lambda: run.points)
+    program = DebuggedProgram(words, lambda: run.points, ProgramReport(words[0], output.line, output), device)
     run.whole, debugger.host_calls = program, program.calls
     code = program.code()
     if code is not None:

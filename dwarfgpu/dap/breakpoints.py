@@ -173,6 +173,13 @@ class ClientPoints:
             self._set(each)
             self._session.wire.event("breakpoint", {"reason": "changed", "breakpoint": self.body(each)})
 
+    def complete(self) -> None:
+        """Set those that no launch of a program had a place for so far, and tell the client."""
+        for each in self.all():
+            if each.point is None:
+                self._set(each)
+                self._session.wire.event("breakpoint", {"reason": "changed", "breakpoint": self.body(each)})
+
     def drop_forgotten(self) -> None:
         """Tell the client of those that are gone, as what they watch is out of scope."""
         known = self._session.debugging.points.by_number

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.dap.breakpoints import FILTERS, ClientPoints
 from dwarfgpu.dap.requests import FURTHER, ROWS, RequestArguments
 from dwarfgpu.dap.stack import MOST_THREADS
-from dwarfgpu.dap.steps import run
+from dwarfgpu.dap.steps import leave, run
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.options import LISTS, NUMBERS
@@ -78,7 +78,14 @@ def _begin(session: DebugSession, arguments: RequestArguments) -> None:
 def _open(session: DebugSession) -> None:
     """Open the program of the configuration, and launch its kernel."""
     _prepare(session)
-    open_file(session.debugger, _configuration(session).text("program"))
+    config = _configuration(session)
+    if "kernel" not in config and "grid" not in config:
+        from dwarfgpu.dap import programs  # with what stands in for a driver, which kernels do not need
+
+        if programs.is_whole(config):
+            programs.begin(session, config)
+            return
+    open_file(session.debugger, config.text("program"))
     check_has_kernels(session.debugger.opened.file)
     _start(session)
 
@@ -188,10 +195,11 @@ def _attach(session: DebugSession) -> None:
 def configured(session: DebugSession, _arguments: RequestArguments) -> None:
     """Let the kernel run, or show where the waves have stopped."""
     start, debugger = session.start, session.debugger
-    if start is None or debugger.attached is None:
+    if start is None or (debugger.attached is None and session.program_output is None):
         raise UsageError("`configurationDone` comes after `launch` or `attach`")
     session.start = None
-    name = os.path.basename(debugger.opened.file.name)
+    opened = debugger.program
+    name = os.path.basename(opened.file.name if opened is not None else _configuration(session).text("program"))
     body = {"name": name, "isLocalProcess": True, "startMethod": start["command"], "pointerSize": 64}
     session.wire.event("process", body)
     session.after.append(lambda: session.wire.answer(start, None))
@@ -201,6 +209,9 @@ def configured(session: DebugSession, _arguments: RequestArguments) -> None:
 def _go(session: DebugSession) -> None:
     gc.enable()
     debugger = session.debugger
+    if debugger.attached is None:
+        leave(session)
+        return
     is_launched = debugger.state_of(KernelRun).launched is not None
     if is_launched and not session.configuration.get("stopOnEntry"):
         run(session, lambda debugging: debugging.go_on(), can_pause=True)

@@ -23,6 +23,7 @@ from dwarfgpu.regular_files import check_mappings
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.breakpoints import ClientPoints
+    from dwarfgpu.dap.programs import ProgramOutput
     from dwarfgpu.dap.variables import Parts
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.program.code.source_files import SourceFile
@@ -113,6 +114,8 @@ class DebugSession:
         self.can_pause = False
         """Whether the run can be interrupted for a request and go on unnoticed."""
         self.points: ClientPoints | None = None
+        self.program_output: ProgramOutput | None = None
+        """What a whole program writes, if one is debugged."""
         self.letter: str | None = None
         """The format of the values that the request wants."""
         self.is_copying = False
@@ -131,6 +134,10 @@ class DebugSession:
             if message is None:
                 break
             self.handle(message)
+        if self.program_output is not None:
+            from dwarfgpu.dap.programs import end
+
+            end(self)
         self.debugger.log.close()
 
     def _receive(self) -> None:

@@ -36,6 +36,21 @@ REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP:
 
 def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bool = False) -> None:
     """Let the kernel run until it stops, and tell the client. ``can_pause`` says that it goes on after a request."""
+    halt = _run_kernel(session, go, can_pause=can_pause)
+    while session.program_output is not None and session.debugging.has_ended:
+        for text in session.debugging.running.printed():
+            session.print(text, "stdout")
+        if not _is_at_next_launch(session):
+            leave(session)
+            return
+        if not can_pause:  # a step ends where the next kernel begins
+            tell_entry(session)
+            return
+        halt = _run_kernel(session, lambda debugging: debugging.go_on(), can_pause=True)
+    tell(session, halt)
+
+
+def _run_kernel(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bool) -> Halt:
     debugging = session.debugging
     debugging.write = session.print
     debugging.guard = _guard(session, debugging)
@@ -50,7 +65,40 @@ def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bo
     except DwarfGpuError as error:
         session.print(f"{error}\n", "important")
         halt = Halt(halts.INTERRUPT, error.message)
-    tell(session, halt)
+    return halt
+
+
+def _is_at_next_launch(session: DebugSession) -> bool:
+    from dwarfgpu.dap.programs import next_launch
+
+    return next_launch(session)
+
+
+def tell_entry(session: DebugSession) -> None:
+    """Tell the client that the waves are at the first instruction."""
+    body: Json = {"reason": "entry", "allThreadsStopped": True, "preserveFocusHint": False}
+    if session.debugger.wave_number is not None:
+        body["threadId"] = session.debugger.wave_number + 1
+    session.wire.event("stopped", body)
+
+
+def _after_fault(session: DebugSession) -> None:
+    """Let a whole program have the error of its kernel, and go on to its next launch."""
+    if not _is_at_next_launch(session):
+        leave(session)
+    else:
+        run(session, lambda debugging: debugging.go_on(), can_pause=True)
+
+
+def leave(session: DebugSession) -> None:
+    """Tell the client that the kernel or the program has ended."""
+    code = 0
+    if session.program_output is not None:
+        from dwarfgpu.dap.programs import exit_code
+
+        code = exit_code(session)
+    session.wire.event("exited", {"exitCode": code})
+    session.end()
 
 
 def _goes_on(session: DebugSession, debugging: Debugging, halt: Halt, before: int) -> bool:
@@ -129,7 +177,7 @@ def tell(session: DebugSession, halt: Halt, *, is_selected: bool = False) -> Non
             session.print(text, "stdout")
     _tell_findings(session, debugging)
     if debugging.has_ended and session.configuration.get("stopAtEnd") is not True:
-        _exit(session)
+        leave(session)
         return
     if any(point.commands and point.texts is None for point in halt.points):
         before = stops.stops
@@ -151,11 +199,6 @@ def _tell_findings(session: DebugSession, debugging: Debugging) -> None:
     for finding in _new_findings(session, debugging):
         tell_finding(session, debugging, finding)
         session.findings_told.add(finding.identity)
-
-
-def _exit(session: DebugSession) -> None:
-    session.wire.event("exited", {"exitCode": 0})
-    session.end()
 
 
 def _select_living(session: DebugSession, debugging: Debugging) -> None:
@@ -221,8 +264,12 @@ def go_on(session: DebugSession, arguments: RequestArguments) -> Json:
     """Let all waves run, or one."""
     debugging, wave = _begin(session, arguments)
     is_alone = debugging.only is not None
+    halt = debugging.device.halt
+    if session.program_output is not None and halt is not None and halt.kind in (halts.FAULT, halts.TRAP, halts.STUCK):
+        session.after.append(lambda: _after_fault(session))
+        return {"allThreadsContinued": True}
     if debugging.has_ended:
-        session.after.append(lambda: _exit(session))
+        session.after.append(lambda: leave(session))
         return {"allThreadsContinued": True}
     debugging.check_that_it_runs()
     session.debugger.wave_number, session.debugger.frame_number = wave, 0

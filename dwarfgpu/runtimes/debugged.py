@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import PrivateFolder
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import HostLaunch, Misuse, ProgramDevice
     from dwarfgpu.runtimes.host import HostLine
+    from dwarfgpu.runtimes.report import ProgramReport
 
 _LINE = re.compile(r"(?:(.*):)?(\d+)$")
 _IS_LAUNCH = re.compile(r"[Ll]aunch")
@@ -37,15 +39,22 @@ class DebuggedProgram:
     def __init__(
         self,
         words: Sequence[str],
-        begin: Callable[[int, Callable[[ProgramDevice, HostLaunch], None]], HipProgram],
         points: Callable[[], Iterable[Breakpoint]],
+        report: ProgramReport,
+        device: Callable[[], ProgramDevice],
+        *,
+        output: int | None = None,
+        is_interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
+        """``device`` makes one for each process; ``output`` is a file for what the program writes."""
         check_program(words)
         self.words = words
         self.launches: list[HostLaunch] = []
         self.why = "The program is not being run."
-        self._begin = begin
-        self._points = points
+        self.status: int | None = None
+        """The exit status, once it has ended."""
+        self._points, self._report, self._device = points, report, device
+        self._output, self._is_interrupted = output, is_interrupted
         self._path = shutil.which(words[0]) or words[0]
         self._started: StartedProgram | None = None
         self._program: HipProgram | None = None
@@ -72,7 +81,8 @@ class DebuggedProgram:
         """Start the program, once more if it runs."""
         self.end()
         self.launches.clear()
-        self._started = StartedProgram(self.words, self._new_process, is_apart=True)
+        self.status = None
+        self._started = StartedProgram(self.words, self._new_process, is_apart=True, output=self._output)
 
     def end(self) -> None:
         """End the program."""
@@ -91,6 +101,8 @@ class DebuggedProgram:
             is_there = True
             while is_there and self._current is None and self._held is None and not came:
                 is_there = started.serve()
+                if self._is_interrupted():
+                    break
         if self._current is not None:
             launch = self._current[1]
             self.why = f"Launch {launch.number}: {_launch_text(launch)}{self._place()}"
@@ -102,7 +114,7 @@ class DebuggedProgram:
         if is_there:
             self.why = "Interrupted: the program executes code of the host"
             return None
-        status = started.status
+        status = self.status = started.status
         started.close()
         self.end()
         how = f"exited with code {status:02o}" if status else "exited normally"
@@ -129,16 +141,22 @@ class DebuggedProgram:
     # --- What the program does ----------------------------------------------------------------------------------------
 
     def _new_process(self, number: int) -> HipProgram:
-        program = self._begin(number, self._launched)
-        program.debugger = self
-        report = program.report_problem
-
         def report_problem(program: HipProgram, problem: Misuse) -> None:
             if self.is_running:  # what was ended has not freed its memory
-                report(program, problem)
+                self._report.problem(program, problem)
 
-        program.report_problem = report_problem
+        device = self._device()
+        device.execute = self._launched
+        program = HipProgram(number, device, report_problem)
+        program.debugger = self
+        device.report_launch = partial(self._reported, program)
         return program
+
+    def _reported(self, program: HipProgram, launch: HostLaunch) -> None:
+        """Report a launch that cannot be executed; what others come to is seen in the debugger."""
+        if launch.error is not None:
+            self.launches.append(launch)
+            self._report.launch(program, launch)
 
     def _launched(self, device: ProgramDevice, launch: HostLaunch) -> None:
         self._current = device, launch

@@ -34,7 +34,14 @@ def check_program(words: Sequence[str]) -> None:
 class StartedProgram:
     """A program that runs until `close`; ``begin`` makes what stands for it, and for each of its children."""
 
-    def __init__(self, words: Sequence[str], begin: Callable[[int], Process], *, is_apart: bool = False) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        begin: Callable[[int], Process],
+        *,
+        is_apart: bool = False,
+        output: int | None = None,
+    ) -> None:
         check_program(words)
         self._is_closed = False
         self._folder = PrivateFolder()
@@ -46,7 +53,7 @@ class StartedProgram:
             self._server = Server(path, begin)
             searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
             variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched}
-            self.process = start_program(words, variables, is_apart=is_apart)
+            self.process = start_program(words, variables, is_apart=is_apart, output=output)
         except BaseException:
             self._folder.end()
             raise

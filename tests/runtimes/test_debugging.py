@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.runtimes.test_hip import built, dwarfgpu, pytestmark  # noqa: F401 (they apply here, too)
+from tests.builders.dap_client import INITIALIZE, LocalClient
+from tests.runtimes.test_hip import PROGRAMS, built, dwarfgpu, pytestmark  # noqa: F401 (they apply here, too)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,3 +85,54 @@ def test_an_interrupt_reaches_the_debugger_alone(built: Callable[[str], Path]) -
     lines, problems, _status = debugged(built("steps"), "break shift", "run", "kill", words=("wait",))
     assert "[Interrupted: the program executes code of the host]" in lines, problems
     assert lines[-1] == "[./steps was ended]"
+
+
+def test_an_editor_goes_from_launch_to_launch(built: Callable[[str], Path]) -> None:  # noqa: F811
+    """Breakpoints of two kernels, a step that ends a launch, a fault, and the exit status of the program."""
+    client = LocalClient()
+    try:
+        client.ask("initialize", **INITIALIZE)
+        number = client.send("launch", program=str(built("steps")), args=[])
+        client.event("initialized")
+        source = {"path": str(PROGRAMS / "steps.hip")}
+        points = client.ask("setBreakpoints", source=source, breakpoints=[{"line": 9}, {"line": 12}])["breakpoints"]
+        assert [point["verified"] for point in points] == [True, True]
+        client.ask("configurationDone")
+        assert client.answer(number)["success"]
+        first = client.event("stopped")
+        assert (first["reason"], first["hitBreakpointIds"]) == ("breakpoint", [points[0]["id"]])
+        frame, *_ = client.ask("stackTrace", threadId=1)["stackFrames"]
+        assert (frame["name"], frame["line"]) == ("scale", 9)
+        assert client.ask("evaluate", expression="factor", frameId=frame["id"])["result"] == "2"
+        assert "steps.hip:17 in step" in client.ask("evaluate", expression="bt", context="repl")["result"]
+        client.ask("setBreakpoints", source=source, breakpoints=[{"line": 12}])
+        client.ask("continue", threadId=1)
+        assert client.event("stopped")["reason"] == "breakpoint"
+        frame, *_ = client.ask("stackTrace", threadId=1)["stackFrames"]
+        assert (frame["name"], frame["line"]) == ("shift", 12)
+        client.ask("continue", threadId=1)
+        stop = client.event("stopped")
+        assert stop["reason"] == "exception"
+        assert "the end of `data` from steps.hip:24" in " ".join(stop["text"].split())
+        client.ask("continue", threadId=1)
+        assert client.event("exited")["exitCode"] == 3
+        client.event("terminated")
+        said = "".join(each["body"]["output"] for each in client.log if each.get("event") == "output")
+        assert "scaled\n" in said
+        assert "Launch 3: shift(float*, int), 2 work-groups, 4 waves, at steps.hip:31 in main" in said
+    finally:
+        client.close()
+
+
+def test_an_editor_stops_at_the_entry_and_leaves(built: Callable[[str], Path]) -> None:  # noqa: F811
+    client = LocalClient()
+    try:
+        client.ask("initialize", **INITIALIZE)
+        number = client.send("launch", program=str(built("steps")), stopOnEntry=True)
+        client.event("initialized")
+        client.ask("configurationDone")
+        assert client.answer(number)["success"]
+        assert client.event("stopped")["reason"] == "entry"
+        client.ask("disconnect")
+    finally:
+        client.close()

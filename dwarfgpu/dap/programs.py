@@ -1,0 +1,146 @@
+"""A whole program in a debug session: it is started, and goes from launch to launch."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.children import PrivateFolder
+from dwarfgpu.dap.breakpoints import ClientPoints
+from dwarfgpu.dap.requests import NOW, REQUESTS, RequestArguments
+from dwarfgpu.dap.stack import MOST_THREADS
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.questions.execution import KernelRun, launched
+from dwarfgpu.runtimes.debugged import DebuggedProgram
+from dwarfgpu.runtimes.device import ProgramDevice
+from dwarfgpu.runtimes.report import ProgramReport
+
+if TYPE_CHECKING:
+    from dwarfgpu.dap.session import DebugSession
+
+_REFUSED = 1
+
+
+class ProgramOutput:
+    """What a program writes, which the client is shown when it stops."""
+
+    def __init__(self) -> None:
+        self._folder = PrivateFolder()
+        self._written = open(self._folder.path / "output", "wb")  # noqa: SIM115 (as long as the program runs)
+        self._read = open(self._folder.path / "output", encoding="utf-8", errors="replace")  # noqa: SIM115
+
+    @property
+    def descriptor(self) -> int:
+        return self._written.fileno()
+
+    def new(self) -> str:
+        """Return what was written since the last time."""
+        return self._read.read()
+
+    def close(self) -> None:
+        self._read.close()
+        self._written.close()
+        self._folder.end()
+
+
+def is_whole(config: RequestArguments) -> bool:
+    """Return whether a configuration starts a program of the host, and not a kernel."""
+    if "kernel" in config or "grid" in config:
+        return False
+    try:
+        return not opened(config.text("program")).is_amdgpu
+    except (DwarfGpuError, OSError):
+        return False
+
+
+def begin(session: DebugSession, config: RequestArguments) -> None:
+    """Start the program, and go to its first launch."""
+    end(session)
+    run = session.debugger.state_of(KernelRun)
+    path = config.text("program")
+    words = [path if os.path.dirname(path) else os.path.join(".", path), *map(str, config.many("args"))]
+    given = config.given.get("check")
+    check = "all" if given is True else ",".join(given) if isinstance(given, list) else given or None
+    seed = config.number("seed") if "seed" in config else None
+    report = ProgramReport(path, lambda line: session.print(f"{line}\n", "important"), session.debugger.output)
+    output = session.program_output = ProgramOutput()
+    device = partial(
+        ProgramDevice, check=check, seed=seed, permissive=config.flag("permissive"), report_launch=lambda _launch: None
+    )
+    whole = DebuggedProgram(
+        words, lambda: run.points, report, device, output=output.descriptor, is_interrupted=partial(_is_asked, session)
+    )
+    run.whole, session.debugger.host_calls = whole, whole.calls
+    whole.start()
+    if not next_launch(session):
+        session.print(f"{whole.why}\n", "important")
+
+
+def next_launch(session: DebugSession) -> bool:
+    """Go on to the next launch; return whether there is one, or else the program has ended, or waits to be ended."""
+    debugger = session.debugger
+    whole = debugger.state_of(KernelRun).whole
+    assert whole is not None  # noqa: S101 (the caller knows)
+    running = whole.go_on()
+    while running is None and whole.is_running and whole.stops_here:  # at a call of the host, where no wave is
+        session.print(f"{whole.why}\n", "important")
+        running = whole.go_on()
+    show_output(session)
+    if running is None:
+        return False
+    debugger.use(running.program, running.attached)
+    launched(debugger, running.launched, whole.start)
+    session.print(f"{whole.why}\n")
+    waves = range(1, min(len(running.launched.waves), MOST_THREADS) + 1)
+    session.threads = {"threads": [{"id": wave, "name": f"wave {wave}"} for wave in waves]}
+    session.findings_told, session.finding = set(), None
+    session.frames.clear()
+    session.parts.clear()
+    session.source_bodies.clear()
+    session.sources.clear()
+    if session.points is None:
+        session.points = ClientPoints(session)
+    session.points.complete()
+    return True
+
+
+def show_output(session: DebugSession) -> None:
+    """Show what the program has written."""
+    if session.program_output is not None:
+        session.print(session.program_output.new(), "stdout")
+
+
+def exit_code(session: DebugSession) -> int:
+    """Return the exit status of a program that has ended."""
+    whole: Any = session.debugger.state_of(KernelRun).whole
+    return 0 if whole is None else whole.status or 0
+
+
+def end(session: DebugSession) -> None:
+    """End the program, if one runs."""
+    run = session.debugger.state_of(KernelRun)
+    if run.whole is not None:
+        run.whole.end()
+        show_output(session)
+        run.whole = None
+    if session.program_output is not None:
+        session.program_output.close()
+        session.program_output = None
+
+
+def _is_asked(session: DebugSession) -> bool:
+    """Answer requests while code of the host runs; return whether one ends the program."""
+    while not session.inbox.empty():
+        message = session.inbox.get()
+        name = message.get("command") if isinstance(message, dict) else None
+        row = REQUESTS.get(name) if isinstance(name, str) else None
+        if message is None or name in ("disconnect", "terminate", "restart"):
+            session.put_off.append(message)
+            return True
+        if row is not None and row.running == NOW:
+            session.handle(message)
+        else:
+            session.wire.refuse(message, _REFUSED, "the program executes code of the host, which is not stopped")
+    return False
