@@ -195,7 +195,7 @@ def _attach(session: DebugSession) -> None:
 def configured(session: DebugSession, _arguments: RequestArguments) -> None:
     """Let the kernel run, or show where the waves have stopped."""
     start, debugger = session.start, session.debugger
-    if start is None or (debugger.attached is None and session.program_output is None):
+    if start is None or (debugger.attached is None and session.next_launch is None):
         raise UsageError("`configurationDone` comes after `launch` or `attach`")
     session.start = None
     opened = debugger.program

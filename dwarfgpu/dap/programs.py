@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.dap.breakpoints import ClientPoints
@@ -57,7 +57,7 @@ def is_whole(config: RequestArguments) -> bool:
 
 def begin(session: DebugSession, config: RequestArguments) -> None:
     """Start the program, and go to its first launch."""
-    end(session)
+    session.at_end()
     run = session.debugger.state_of(KernelRun)
     path = config.text("program")
     words = [path if os.path.dirname(path) else os.path.join(".", path), *map(str, config.many("args"))]
@@ -65,7 +65,7 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
     check = "all" if given is True else ",".join(given) if isinstance(given, list) else given or None
     seed = config.number("seed") if "seed" in config else None
     report = ProgramReport(path, lambda line: session.print(f"{line}\n", "important"), session.debugger.output)
-    output = session.program_output = ProgramOutput()
+    output = ProgramOutput()
     device = partial(
         ProgramDevice, check=check, seed=seed, permissive=config.flag("permissive"), report_launch=lambda _launch: None
     )
@@ -73,12 +73,13 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
         words, lambda: run.points, report, device, output=output.descriptor, is_interrupted=partial(_is_asked, session)
     )
     run.whole, session.debugger.host_calls = whole, whole.calls
+    session.next_launch, session.at_end = partial(_next_launch, session, output), partial(_end, session, output)
     whole.start()
-    if not next_launch(session):
+    if not session.next_launch():
         session.print(f"{whole.why}\n", "important")
 
 
-def next_launch(session: DebugSession) -> bool:
+def _next_launch(session: DebugSession, output: ProgramOutput) -> bool:
     """Go on to the next launch; return whether there is one, or else the program has ended, or waits to be ended."""
     debugger = session.debugger
     whole = debugger.state_of(KernelRun).whole
@@ -87,7 +88,7 @@ def next_launch(session: DebugSession) -> bool:
     while running is None and whole.is_running and whole.stops_here:  # at a call of the host, where no wave is
         session.print(f"{whole.why}\n", "important")
         running = whole.go_on()
-    show_output(session)
+    session.print(output.new(), "stdout")
     if running is None:
         return False
     debugger.use(running.program, running.attached)
@@ -106,28 +107,14 @@ def next_launch(session: DebugSession) -> bool:
     return True
 
 
-def show_output(session: DebugSession) -> None:
-    """Show what the program has written."""
-    if session.program_output is not None:
-        session.print(session.program_output.new(), "stdout")
-
-
-def exit_code(session: DebugSession) -> int:
-    """Return the exit status of a program that has ended."""
-    whole: Any = session.debugger.state_of(KernelRun).whole
-    return 0 if whole is None else whole.status or 0
-
-
-def end(session: DebugSession) -> None:
-    """End the program, if one runs."""
+def _end(session: DebugSession, output: ProgramOutput) -> None:
+    """End the program, and show the rest of what it has written."""
     run = session.debugger.state_of(KernelRun)
     if run.whole is not None:
         run.whole.end()
-        show_output(session)
-        run.whole = None
-    if session.program_output is not None:
-        session.program_output.close()
-        session.program_output = None
+    session.print(output.new(), "stdout")
+    output.close()
+    session.next_launch, session.at_end = None, lambda: None
 
 
 def _is_asked(session: DebugSession) -> bool:

@@ -23,7 +23,6 @@ from dwarfgpu.regular_files import check_mappings
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.breakpoints import ClientPoints
-    from dwarfgpu.dap.programs import ProgramOutput
     from dwarfgpu.dap.variables import Parts
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.program.code.source_files import SourceFile
@@ -114,8 +113,10 @@ class DebugSession:
         self.can_pause = False
         """Whether the run can be interrupted for a request and go on unnoticed."""
         self.points: ClientPoints | None = None
-        self.program_output: ProgramOutput | None = None
-        """What a whole program writes, if one is debugged."""
+        self.next_launch: Callable[[], bool] | None = None
+        """Goes to the next launch of a whole program, if one is debugged; returns whether there is one."""
+        self.at_end: Callable[[], object] = lambda: None
+        """What is done when the client has left."""
         self.letter: str | None = None
         """The format of the values that the request wants."""
         self.is_copying = False
@@ -134,10 +135,7 @@ class DebugSession:
             if message is None:
                 break
             self.handle(message)
-        if self.program_output is not None:
-            from dwarfgpu.dap.programs import end
-
-            end(self)
+        self.at_end()
         self.debugger.log.close()
 
     def _receive(self) -> None:

@@ -11,7 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.halts import Halt
 from dwarfgpu.machines.protocol import HAS_ENDED
-from dwarfgpu.questions.execution import STEPS
+from dwarfgpu.questions.execution import STEPS, KernelRun
 from dwarfgpu.questions.stopping import CommandsOfStops, stopped, why_stopped
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP:
 def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bool = False) -> None:
     """Let the kernel run until it stops, and tell the client. ``can_pause`` says that it goes on after a request."""
     halt = _run_kernel(session, go, can_pause=can_pause)
-    while session.program_output is not None and session.debugging.has_ended:
+    while session.next_launch is not None and session.debugging.has_ended:
         for text in session.debugging.running.printed():
             session.print(text, "stdout")
-        if not _is_at_next_launch(session):
+        if not session.next_launch():
             leave(session)
             return
         if not can_pause:  # a step ends where the next kernel begins
@@ -68,12 +68,6 @@ def _run_kernel(session: DebugSession, go: Callable[[Debugging], Halt], *, can_p
     return halt
 
 
-def _is_at_next_launch(session: DebugSession) -> bool:
-    from dwarfgpu.dap.programs import next_launch
-
-    return next_launch(session)
-
-
 def tell_entry(session: DebugSession) -> None:
     """Tell the client that the waves are at the first instruction."""
     body: Json = {"reason": "entry", "allThreadsStopped": True, "preserveFocusHint": False}
@@ -84,7 +78,7 @@ def tell_entry(session: DebugSession) -> None:
 
 def _after_fault(session: DebugSession) -> None:
     """Let a whole program have the error of its kernel, and go on to its next launch."""
-    if not _is_at_next_launch(session):
+    if session.next_launch is None or not session.next_launch():
         leave(session)
     else:
         run(session, lambda debugging: debugging.go_on(), can_pause=True)
@@ -92,12 +86,8 @@ def _after_fault(session: DebugSession) -> None:
 
 def leave(session: DebugSession) -> None:
     """Tell the client that the kernel or the program has ended."""
-    code = 0
-    if session.program_output is not None:
-        from dwarfgpu.dap.programs import exit_code
-
-        code = exit_code(session)
-    session.wire.event("exited", {"exitCode": code})
+    whole = session.debugger.state_of(KernelRun).whole
+    session.wire.event("exited", {"exitCode": 0 if whole is None else whole.status or 0})
     session.end()
 
 
@@ -265,7 +255,7 @@ def go_on(session: DebugSession, arguments: RequestArguments) -> Json:
     debugging, wave = _begin(session, arguments)
     is_alone = debugging.only is not None
     halt = debugging.device.halt
-    if session.program_output is not None and halt is not None and halt.kind in (halts.FAULT, halts.TRAP, halts.STUCK):
+    if session.next_launch is not None and halt is not None and halt.kind in (halts.FAULT, halts.TRAP, halts.STUCK):
         session.after.append(lambda: _after_fault(session))
         return {"allThreadsContinued": True}
     if debugging.has_ended:

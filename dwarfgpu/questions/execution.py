@@ -34,6 +34,9 @@ class WholeProgram(Protocol):
     why: str
     """Why there is no launch, or where the last one is from."""
 
+    status: int | None
+    """Its exit status, once it has ended."""
+
     @property
     def is_running(self) -> bool:
         """Whether the program has begun and not ended."""
