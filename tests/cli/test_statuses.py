@@ -154,13 +154,6 @@ ROWS = """
     1 eval $STOPPED --wave 2 --read 4 --ops 'DW_OP_regx s0' | register s0 are not available
     1 eval $STOPPED --wave 1 --ops DW_OP_call_frame_cfa | missing frame
     1 eval $STOPPED --wave 1 --ops 'DW_OP_regx 999999; DW_OP_deref' | no register
-    2 address 'private_lane#1' | exactly one of --state and --target
-    1 address 'private_lane#1' --target gfx90a | there is no lane
-    2 address 'private_lane#1' --target gfx90a --lane 64 | no lane 64
-    2 address 'nowhere#1' --target gfx90a | no address space
-    2 address 'local#1' $STOPPED | none is chosen
-    3 address 'local#1' --state dwarfgpu/examples/samples.json | is not a snapshot
-    2 address 'local#1' --target nonsense | no target
     2 bt $CALLS | --state
     2 bt $CALLS --state dwarfgpu/examples/calls.json --wave 10 | No waves match '10'.
     2 bt $CALLS --state dwarfgpu/examples/calls.json --lane 32 | Lane 32 does not exist on this thread.

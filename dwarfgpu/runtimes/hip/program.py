@@ -118,8 +118,6 @@ class HipProgram:
     """What is ordered, if races are looked for."""
     unread: dict[HostThread, list[tuple[HostCall, int]]] = field(factory=dict)
     """By thread, the calls that have failed since it has asked for its last error."""
-    compile: Callable[[str, str, tuple[str, ...]], tuple[bytes, str]] | None = None
-    """Compiles a file for a processor with words for clang; returns the code, and what clang warns of."""
     folder: PrivateFolder | None = None
     """The sources that the program has compiled."""
     _handles: int = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from dwarfgpu.children import PrivateFolder
+from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.loading import load
 from dwarfgpu.program.code.code_object import opened
@@ -152,8 +153,9 @@ def _compiled(program: HipProgram, found: RtcProgram, words: list[str]) -> tuple
         program.device.target = given[-1]
     others = [word for word in words if not word.startswith(_ARCHITECTURES)]
     options = ("-include", "hip/hip_runtime.h", "-I", str(folder), *others)
-    assert program.compile is not None  # noqa: S101 (`exec` has given it)
-    return program.compile(str(path), given[-1] if given else program.processor(), options)
+    recipe = Recipe(given[-1] if given else program.processor(), "3", options, is_watched=False)
+    compiled = compile_source(str(path), recipe)
+    return compiled.code, compiled.messages
 
 
 def _addresses(found: RtcProgram) -> list[str]:

@@ -6,10 +6,8 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.program.frames.wave import trap_at
-from dwarfgpu.targets.resolve import resolve
-from tests.builders.commands import run as run_command
 from tests.builders.parameters import for_each
-from tests.questions.harness import KERNEL, STATE, Run
+from tests.questions.harness import Run
 
 OLD = Path("fixtures/asm/code-object-v2.gfx803.co")
 TEXT = """
@@ -50,29 +48,6 @@ def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, m
             assert f"stopped {told} s_trap {number}: " in text
             assert meaning in text
             assert ("queue not known" in text) == (number == 2 and processor == "gfx803")
-
-
-@pytest.mark.parametrize("target", ["amdgcn-gfx90a", "amdgcn-gfx1100-wave32", "amdgcn-gfx942"])
-def test_private_memory_has_a_backing_address(target, tmp_path):
-    """FLAT_SCRATCH is the address of the scratch memory of the wave."""
-    waves = [{"id": "0", "pc": "0x0", "exec": "0x1", "registers": {"flat_scratch": "0x7f0000100000"}}]
-    name = target.removeprefix("amdgcn-").removesuffix("-wave32")
-    document = {"schema": 1, "target": f"amdgcn-amd-amdhsa--{name}", "waves": waves}
-    path = tmp_path / "state.json"
-    path.write_text(json.dumps(document))
-    done = run_command("address", "private_lane#0x34", "--lane", "5", "--state", str(path), "--wave", "1", "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    backing = next(view for view in document["views"] if view["space_name"] == "global")
-    size = resolve(document["target"]).lane_count
-    assert backing["address"] == 0x7F0000100000 + 0x34 // 4 * size * 4 + 5 * 4
-    assert backing["valid_bytes"] == 4
-
-
-def test_without_flat_scratch_no_backing_address_is_made_up():
-    done = run_command("address", "private_lane#0x30", "--lane", "5", "--state", STATE, "--wave", "1")
-    assert "flat_scratch" not in done.stdout
-    assert Run(KERNEL, STATE)("info frame")
 
 
 @for_each("registers, told",

@@ -367,7 +367,7 @@ def test_sequences_are_as_long_for_all(frame, sequence, count):
 
 def test_every_public_class_that_holds_values_is_here():
     classes = {name for name in dg.__all__ if isinstance(getattr(dg, name), type)}
-    without = {"Accessor", "Backend", "Context", "DescribedMachine", "Format", "Limits", "Machine", "Rules"}
+    without = {"Accessor", "Backend", "Context", "DescribedMachine", "Device", "Format", "Limits", "Machine", "Rules"}
     errors = {name for name in classes if issubclass(getattr(dg, name), Exception)}
     assert classes - without - errors - {"Running", "Debugging"} <= {*NO_SEQUENCES, "Values", "LaneResults", "Attached"}
 
