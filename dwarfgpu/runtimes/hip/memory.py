@@ -167,8 +167,8 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
                 program.order.use(call, address, size, use)
         if is_inside[0]:
             program.order.close(call, to)
-        elif call.work is not None:  # memory that is not pinned is copied at once
-            program.order.order.synchronize(call.work.stream)
+        else:  # memory that is not pinned is copied at once
+            program.order.finish(call)
     return errors.SUCCESS
 
 

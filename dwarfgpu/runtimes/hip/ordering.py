@@ -94,6 +94,16 @@ class ProgramOrder:
             self.order.synchronize(clock=event.clock)
         else:
             self.order.synchronize(None if handle is None else self._stream(call, handle))
+        self._open(call)
+
+    def finish(self, call: HostCall) -> None:
+        """Let the host wait for the work of a call, and for what is before it in its stream."""
+        if call.work is not None:
+            self.order.synchronize(call.work.stream)
+            self._open(call)
+
+    def _open(self, call: HostCall) -> None:
+        """Let the host access what it has waited for."""
         for address, (buffer, work) in [*self._closed.items()]:
             if work.is_before(self.order.host):
                 del self._closed[address]

@@ -70,8 +70,9 @@ int main(int words, char **word) {
     (void)hipDeviceSynchronize();
     add<<<1, 64, 0, first>>>(managed, a);
     add<<<1, 64, 0, second>>>(b, a);
+    fill<<<1, 64, 0, second>>>(pinned, 8);
     (void)hipMemcpyAsync(host, b, 256, hipMemcpyDeviceToHost, second);
-    printf("%d\n", host[3]);
+    printf("%d %d\n", host[3], pinned[3]);
   }
   (void)hipDeviceSynchronize();
   for (int *each : {a, b, managed}) (void)hipFree(each);
