@@ -31,7 +31,7 @@ _GUARD = 'trap "" HUP INT QUIT TERM; read -r _ && exit; kill -TERM 0; rm -rf -- 
 """A line in the pipe lets the programs live on; the end of the pipe ends them."""
 _PR_SET_PDEATHSIG = 1
 _PATIENCE = 1.0
-"""The seconds in which a program may end by itself."""
+"""The seconds that a program has to end before it is killed."""
 
 
 class Children:
@@ -211,7 +211,7 @@ def start_program(
 
 
 def end_program(process: Popen[bytes]) -> None:
-    """End a program, at once if it does not do it by itself."""
+    """Ask a program to end, and kill it if it does not."""
     import subprocess
 
     if process.poll() is None:

@@ -67,9 +67,7 @@ def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
 def _device(options: Any, check: str | None) -> ProgramDevice:
     from dwarfgpu.runtimes.device import ProgramDevice
 
-    return ProgramDevice(
-        check=check, seed=options.seed, permissive=options.permissive, report_launch=lambda _launch: None
-    )
+    return ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
 
 
 def begin_debugging(options: Any, debugger: Debugger) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dap.breakpoints import FILTERS, ClientPoints
 from dwarfgpu.dap.requests import FURTHER, ROWS, RequestArguments
-from dwarfgpu.dap.stack import MOST_THREADS
+from dwarfgpu.dap.stack import begin_threads
 from dwarfgpu.dap.steps import leave, run
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.running import launched_with
@@ -128,11 +128,7 @@ def _start(session: DebugSession) -> None:
     launched(debugger, running.launched, lambda: _start(session))
     for problem in (*running.launched.plan.problems, *running.launched.plan.notes):
         session.print(f"warning: {problem}\n", "important")
-    waves = range(1, min(len(running.launched.waves), MOST_THREADS) + 1)
-    session.threads = {"threads": [{"id": wave, "name": f"wave {wave}"} for wave in waves]}
-    session.findings_told, session.finding = set(), None
-    session.source_bodies.clear()
-    session.sources.clear()
+    begin_threads(session, running.launched)
     session.points = session.points or ClientPoints(session)
     session.points.renew()
 

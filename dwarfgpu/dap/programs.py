@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.dap.breakpoints import ClientPoints
 from dwarfgpu.dap.requests import NOW, REQUESTS, RequestArguments
-from dwarfgpu.dap.stack import MOST_THREADS
+from dwarfgpu.dap.stack import begin_threads
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.execution import KernelRun, launched
@@ -66,9 +66,7 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
     seed = config.number("seed") if "seed" in config else None
     report = ProgramReport(path, lambda line: session.print(f"{line}\n", "important"), session.debugger.output)
     output = ProgramOutput()
-    device = partial(
-        ProgramDevice, check=check, seed=seed, permissive=config.flag("permissive"), report_launch=lambda _launch: None
-    )
+    device = partial(ProgramDevice, check=check, seed=seed, permissive=config.flag("permissive"))
     whole = DebuggedProgram(
         words, lambda: run.points, report, device, output=output.descriptor, is_interrupted=partial(_is_asked, session)
     )
@@ -80,7 +78,7 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
 
 
 def _next_launch(session: DebugSession, output: ProgramOutput) -> bool:
-    """Go on to the next launch; return whether there is one, or else the program has ended, or waits to be ended."""
+    """Go on to the next launch; return whether there is one."""
     debugger = session.debugger
     whole = debugger.state_of(KernelRun).whole
     assert whole is not None  # noqa: S101 (the caller knows)
@@ -94,13 +92,9 @@ def _next_launch(session: DebugSession, output: ProgramOutput) -> bool:
     debugger.use(running.program, running.attached)
     launched(debugger, running.launched, whole.start)
     session.print(f"{whole.why}\n")
-    waves = range(1, min(len(running.launched.waves), MOST_THREADS) + 1)
-    session.threads = {"threads": [{"id": wave, "name": f"wave {wave}"} for wave in waves]}
-    session.findings_told, session.finding = set(), None
     session.frames.clear()
     session.parts.clear()
-    session.source_bodies.clear()
-    session.sources.clear()
+    begin_threads(session, running.launched)
     if session.points is None:
         session.points = ClientPoints(session)
     session.points.complete()

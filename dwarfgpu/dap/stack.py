@@ -16,6 +16,7 @@ from dwarfgpu.questions.sources import file_of
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.requests import RequestArguments
+    from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.program.frames.frame import Frame
 
     Json = dict[str, Any]
@@ -25,6 +26,15 @@ MOST_THREADS = 256
 MOST_FRAMES = 1000
 NAME_AND_VALUE = ("parameterNames", "parameterValues")
 """What a client may want to see of each argument of a frame."""
+
+
+def begin_threads(session: DebugSession, launched: Launched) -> None:
+    """Begin with the waves of a launch, of which the client knows nothing yet."""
+    waves = range(1, min(len(launched.waves), MOST_THREADS) + 1)
+    session.threads = {"threads": [{"id": wave, "name": f"wave {wave}"} for wave in waves]}
+    session.findings_told, session.finding = set(), None
+    session.source_bodies.clear()
+    session.sources.clear()
 
 
 def threads(session: DebugSession, _arguments: RequestArguments) -> Json:

@@ -255,7 +255,7 @@ def go_on(session: DebugSession, arguments: RequestArguments) -> Json:
     debugging, wave = _begin(session, arguments)
     is_alone = debugging.only is not None
     halt = debugging.device.halt
-    if session.next_launch is not None and halt is not None and halt.kind in (halts.FAULT, halts.TRAP, halts.STUCK):
+    if session.next_launch is not None and halt is not None and halt.kind in halts.FAILURES:
         session.after.append(lambda: _after_fault(session))
         return {"allThreadsContinued": True}
     if debugging.has_ended:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ENDED, BREAKPOINT, FAULT, TRAP, LIMIT, INTERRUPT, STEP, STUCK, CHECK = (
     "ended", "breakpoint", "fault", "trap", "limit", "interrupted", "step", "stuck", "check",
 )  # fmt: skip
+FAILURES = FAULT, TRAP, STUCK
+"""The kinds of halts after which a kernel cannot go on as it should."""
 
 
 @frozen(eq=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import Breakpoints
+from dwarfgpu.execution.halts import FAILURES
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.optimized_code import hints_at_prompt
@@ -249,7 +250,7 @@ def _go_on_in_program(
         raise UsageError(NOT_RUN, kind="cannot_run", hint="`run` starts the program")
     stops = debugger.state_of(CommandsOfStops)
     while True:
-        has_failed = stops.halt is not None and stops.halt.kind in ("fault", "trap", "stuck")
+        has_failed = stops.halt is not None and stops.halt.kind in FAILURES
         if debugger.attached is not None and not has_failed:
             debugging = _ready(debugger, arguments)
             halt = debugging.go_on() if not debugging.has_ended else None

@@ -111,8 +111,8 @@ class Arena:
         return self.base + start
 
     def holding(self, address: int) -> Allocation | None:
-        """Return the buffer that an address is in or behind, also a freed one; None in front of the first."""
-        number = bisect_right(self._starts, address)
+        """Return the buffer that an address is in or behind, also a freed one; None where none is, as in code."""
+        number = bisect_right(self._starts, address) if address < self.base + self.size // 2 else 0
         return self.buffers[number - 1] if number else None
 
     def discard(self, buffer: Allocation) -> None:

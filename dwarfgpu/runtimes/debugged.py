@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.breakpoints import BREAK, Breakpoint
+from dwarfgpu.execution.halts import FAILURES
 from dwarfgpu.program.code.code_object import CodeObject, list_contents, opened
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.render.layout import counted
@@ -57,9 +58,7 @@ class DebuggedProgram:
         self._output, self._is_interrupted = output, is_interrupted
         self._path = shutil.which(words[0]) or words[0]
         self._started: StartedProgram | None = None
-        self._program: HipProgram | None = None
-        """The process that has launched or called last."""
-        self._current: tuple[ProgramDevice, HostLaunch] | None = None
+        self._current: HostLaunch | None = None
         self._held: HostCall | None = None
         """A call that waits because a breakpoint is at its line."""
         self._send: Callable[[], object] | None = None
@@ -104,12 +103,12 @@ class DebuggedProgram:
                 if self._is_interrupted():
                     break
         if self._current is not None:
-            launch = self._current[1]
+            launch = self._current
             self.why = f"Launch {launch.number}: {_launch_text(launch)}{self._place()}"
             return launch.running
-        if self._held is not None and self._program is not None:
+        if self._held is not None:
             number = "" if self._point is None else f"Breakpoint {self._point.number}, "
-            self.why = f"{number}{self._program.name_of_call(self._held)} is called{self._place()}"
+            self.why = f"{number}{self._held.process.name_of_call(self._held)} is called{self._place()}"
             return None
         if is_there:
             self.why = "Interrupted: the program executes code of the host"
@@ -125,10 +124,10 @@ class DebuggedProgram:
         """Let the program go on from where it is."""
         self._point = None
         if self._current is not None:
-            (device, launch), self._current = self._current, None
+            launch, self._current = self._current, None
             assert launch.running is not None  # noqa: S101 (a launch that runs)
             launch.halt = launch.running.machine.device.halt
-            device.finish(launch)
+            launch.origin.process.device.finish(launch)
         send, self._send = self._send, None
         if send is not None:
             with suppress(OSError):  # it may be gone
@@ -158,9 +157,8 @@ class DebuggedProgram:
             self.launches.append(launch)
             self._report.launch(program, launch)
 
-    def _launched(self, device: ProgramDevice, launch: HostLaunch) -> None:
-        self._current = device, launch
-        self._program = launch.origin.process
+    def _launched(self, _device: ProgramDevice, launch: HostLaunch) -> None:
+        self._current = launch
         self.launches.append(launch)
 
     def holds(self, program: HipProgram, call: HostCall) -> bool:
@@ -171,7 +169,7 @@ class DebuggedProgram:
             return False
         if point.is_temporary:
             point.is_enabled = False
-        self._point, self._program = point, program
+        self._point = point
         if _IS_LAUNCH.search(program.name_of_call(call)):
             return False  # it stops at the first instruction of the kernel
         self._held = call
@@ -189,7 +187,7 @@ class DebuggedProgram:
     def calls(self) -> list[str]:
         """Return the calls of the host in which it is, innermost first."""
         call = self._call()
-        return [] if call is None or self._program is None else [*map(str, self._program.host.stack(call.frames))]
+        return [] if call is None else [*map(str, call.process.host.stack(call.frames))]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return what it has launched."""
@@ -218,14 +216,14 @@ class DebuggedProgram:
     def ask(self, line: str) -> str:
         """Return what GDB answers to a command about the host, in the frame of the call where it is."""
         call = self._call()
-        if call is None or self._program is None:
+        if call is None:
             raise UsageError("the host is at no call", hint="`run` goes to the first launch")
         gdb = shutil.which("gdb")
         if gdb is None:
             raise UsageError("there is no gdb, which reads the variables of the host", hint="apt install gdb")
-        stack = self._program.host.stack(call.frames)
+        stack = call.process.host.stack(call.frames)
         frame = [] if not stack else ["-ex", f"frame function {stack[0].function.partition('(')[0]}"]
-        words = [gdb, "-nx", "-batch", "-p", str(self._program.number), "-ex", "set confirm off"]
+        words = [gdb, "-nx", "-batch", "-p", str(call.process.number), "-ex", "set confirm off"]
         with PrivateFolder() as folder:
             done = folder.run([*words, *frame, "-ex", "echo <answer>\\n", "-ex", line], limit=_SECONDS_OF_GDB)
         text, problems = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
@@ -238,7 +236,7 @@ class DebuggedProgram:
     def _call(self) -> HostCall | None:
         if self._held is not None:
             return self._held
-        call: HostCall | None = None if self._current is None else self._current[1].origin
+        call: HostCall | None = None if self._current is None else self._current.origin
         return call
 
     def _place(self) -> str:
@@ -298,6 +296,6 @@ def _launch_text(launch: HostLaunch) -> str:
 
 def _state(launch: HostLaunch) -> str:
     halt = launch.halt if launch.running is None else launch.running.machine.device.halt
-    if launch.running is not None and (halt is None or halt.kind not in ("fault", "trap", "stuck")):
+    if launch.running is not None and (halt is None or halt.kind not in FAILURES):
         return "running"
     return "cannot run" if halt is None else "has ended" if halt.has_ended else halt.kind

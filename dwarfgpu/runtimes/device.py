@@ -187,6 +187,8 @@ class ProgramDevice:
     """The processor that code is chosen for; None for that of the first module."""
     check: str | None = None
     """What is checked while kernels run."""
+    checks: frozenset[str] = field(init=False)
+    """The names of the checks. With `init` it is known which bits of memory nothing has written."""
     seed: int | None = None
     permissive: bool = False
     is_checked: Callable[[HostLaunch], bool] = lambda _launch: True
@@ -209,6 +211,9 @@ class ProgramDevice:
     _launches: int = 0
     _places: dict[int, int] = field(factory=dict)
     """Where the buffers are among those that the machine names, by their addresses."""
+
+    def __attrs_post_init__(self) -> None:
+        self.checks = frozenset() if self.check is None else check_names(self.check, is_weak=False)
 
     # --- Code -------------------------------------------------------------------------------------------------------
 
@@ -241,7 +246,7 @@ class ProgramDevice:
         buffer = self.arena.allocate(size, kind, origin)
         if buffer is None:
             return 0
-        if kind == DEVICE and self.follows_undefined:
+        if kind == DEVICE and INIT in self.checks:
             buffer.undefined = bytearray(b"\xff") * size
         if self.machine is not None:
             self._map(self.machine, buffer)
@@ -275,9 +280,16 @@ class ProgramDevice:
 
     def near(self, address: int) -> Allocation | None:
         """Return the buffer, also a freed one, or the registered memory that an address is in or a little behind."""
-        known = self.arena.holding(address) if address in self.arena else None
-        for buffer in (known, *(memory.buffer for memory in self.pinned.values())):
+        for buffer in (self.arena.holding(address), *(memory.buffer for memory in self.pinned.values())):
             if buffer is not None and buffer.address <= address < buffer.address + buffer.pages + GUARD:
+                return buffer
+        return None
+
+    def memory_at(self, address: int, size: int = 1) -> Allocation | None:
+        """Return the buffer that was not freed, or the registered memory, that some bytes are in."""
+        for buffer in (self.arena.holding(address), *(memory.buffer for memory in self.pinned.values())):
+            is_there = buffer is not None and buffer.freed is None and buffer.address <= address
+            if buffer is not None and is_there and address + size <= buffer.address + buffer.size:
                 return buffer
         return None
 
@@ -324,21 +336,15 @@ class ProgramDevice:
     def copy(self, to: int, source: int, size: int) -> None:
         """Copy memory of the device."""
         self.arena.view(to, size)[:] = self.arena.view(source, size)
-        if self.follows_undefined:
+        if INIT in self.checks:
             known, target = self.arena.holding(source), self.arena.holding(to)
-            bits = bytes(size) if known is None or self.arena.has_code_at(source) else known.bits(source, size)
-            if target is not None and not self.arena.has_code_at(to):
-                target.set_bits(to, bits)
-
-    @property
-    def follows_undefined(self) -> bool:
-        """Whether it is known which bits of memory nothing has written."""
-        return self.check is not None and INIT in check_names(self.check, is_weak=False)
+            if target is not None:
+                target.set_bits(to, bytes(size) if known is None else known.bits(source, size))
 
     def define(self, address: int, size: int) -> None:
         """Say that the program has written some bytes."""
         buffer = self.arena.holding(address)
-        if buffer is not None and buffer.undefined is not None and not self.arena.has_code_at(address):
+        if buffer is not None and buffer.undefined is not None:
             buffer.set_bits(address, bytes(size))
 
     def leaks(self) -> list[Allocation]:
@@ -432,7 +438,7 @@ class ProgramDevice:
             if RACE in checks.checks:
                 launch.touched = (*_checked_memory(launch).races.touched(),)
         self.report_launch(launch)
-        if self.follows_undefined:
+        if INIT in self.checks:
             is_followed = checks is not None and INIT in checks.checks
             for buffer in self.leaks():  # what a launch writes that is not checked counts as defined
                 bits = _undefined_memory(launch).undefined_bits(buffer.address, buffer.size) if is_followed else None

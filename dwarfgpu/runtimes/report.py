@@ -100,8 +100,7 @@ class ProgramReport:
 
     def begin(self, launch: HostLaunch) -> None:
         """Follow a launch that is about to run."""
-        if launch.running is None:
-            return
+        assert launch.running is not None  # noqa: S101 (it is about to run)
         device = launch.running.machine.device
         if self.is_profiled:
             from dwarfgpu.execution.control.profile import Profile
@@ -281,8 +280,7 @@ class ProgramReport:
 def _buffer_line(program: HipProgram, finding: NamedFinding) -> Iterator[str]:
     """Yield which buffer of the program a finding is about."""
     address = finding.address if finding.space == "global" else None
-    arena = program.device.arena
-    buffer = None if address is None or address not in arena or arena.has_code_at(address) else arena.holding(address)
+    buffer = None if address is None else program.device.near(address)
     if buffer is not None and address is not None:
         yield f"  byte {address - buffer.address} of {program.name_of(buffer)}, which has {buffer.size} bytes"
 

@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest_hint
+from dwarfgpu.execution.halts import FAILURES
 from dwarfgpu.execution.launch.argument_values import components, is_text, objects_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
@@ -31,8 +32,6 @@ FIRST_ELEMENTS = 8
 """The elements of a buffer that are shown."""
 MOST_ELEMENTS = 32
 """Those of one that may be shown as a whole."""
-WATCHED = frozenset(("fault", "trap", "stuck"))
-"""The kinds of halts after which a kernel cannot go on as it should."""
 GOING_ON = "only a debugger can end the loop: `dwarfgpu debug` has `set var` and `jump`; --limit N stops earlier"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SLICE = re.compile(r"(.+)\[(-?\d+)?:(-?\d+)?\]")
@@ -131,7 +130,7 @@ class RunReport:
     @property
     def has_failed(self) -> bool:
         """Whether the kernel cannot go on as it should."""
-        return self.halt.kind in WATCHED
+        return self.halt.kind in FAILURES
 
 
 def report(
@@ -156,7 +155,7 @@ def report(
     if halt.loop is not None:
         notices.append(GOING_ON)
     found: Any = () if machine.checks is None else machine.device.memory.findings  # type: ignore[attr-defined]
-    if running.made and (halt.kind in WATCHED or any(finding.is_error for finding in found)):
+    if running.made and (halt.kind in FAILURES or any(finding.is_error for finding in found)):
         notices.append(running.made)
     return RunReport(
         plan.kernel.name,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from dwarfgpu.runtimes.arena import DEVICE, GUARD
+from dwarfgpu.runtimes.hip.work import LEGACY_HANDLES, NON_BLOCKING, PER_THREAD
 from dwarfgpu.runtimes.order import ATOMIC, LEGACY, WRITE, HostOrder, Work
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import HostLaunch
     from dwarfgpu.runtimes.hip.work import HipEvent, HipStream
-
-NON_BLOCKING = 1
-"""Among the flags of a stream."""
 
 
 @define(eq=False)
@@ -36,12 +34,12 @@ class ProgramOrder:
     """The buffers that the host may not access until some work is done, by their addresses."""
 
     def _stream(self, call: HostCall, handle: int) -> int:
-        if handle in (0, 1):
+        if handle in LEGACY_HANDLES:
             return LEGACY
         stream = self.streams.get(handle)
         if stream is not None and stream.flags & NON_BLOCKING:
             self.order.non_blocking.add(handle)
-        return handle if handle != 2 else -id(call.thread)
+        return handle if handle != PER_THREAD else -id(call.thread)
 
     # --- Work ---------------------------------------------------------------------------------------------------------
 
@@ -66,7 +64,7 @@ class ProgramOrder:
                     self.close(call, start)
 
     def _use(self, work: Work, start: int, end: int, kind: str) -> None:
-        buffer = None if self.arena.has_code_at(start) else self.arena.holding(start)
+        buffer = self.arena.holding(start)
         for earlier in self.order.use(work, start, end, kind):
             first, last = max(start, earlier.start), min(end, earlier.end) - 1
             name, base = ("a variable of the device", start) if buffer is None else (

@@ -23,18 +23,6 @@ _READ_MOSTLY, _PREFERRED, _ACCESSED_BY, _PREFETCHED, _COHERENCY = 1, 2, 3, 4, 10
 """``hipMemRangeAttribute``."""
 
 
-def _buffer(call: HostCall, pointer: int) -> Allocation | None:
-    """Return the memory that a pointer points into, also memory of the host that is registered."""
-    program: HipProgram = call.process
-    for memory in program.device.pinned.values():
-        if memory.holds(pointer):
-            return memory.buffer
-    buffer = program.device.arena.holding(pointer) if pointer in program.device.arena else None
-    if buffer is None or buffer.freed is not None or pointer >= buffer.address + max(buffer.size, 1):
-        return None
-    return buffer
-
-
 # --- Memory of the host -----------------------------------------------------------------------------------------------
 
 
@@ -66,7 +54,7 @@ def unregister(call: HostCall, pointer: int) -> int:
 
 @API("hipError_t hipHostGetDevicePointer(void **pointer, void *host, unsigned flags)")
 def device_pointer(call: HostCall, pointer: int, host: int, flags: int) -> int:
-    if not pointer or flags or _buffer(call, host) is None:
+    if not pointer or flags or call.process.device.memory_at(host) is None:
         return Failure(errors.INVALID_VALUE)
     call.write_number(pointer, host)
     return errors.SUCCESS
@@ -74,7 +62,7 @@ def device_pointer(call: HostCall, pointer: int, host: int, flags: int) -> int:
 
 @API("hipError_t hipHostGetFlags(unsigned *flags, void *host)")
 def host_flags(call: HostCall, flags: int, host: int) -> int:
-    if not flags or _buffer(call, host) is None:
+    if not flags or call.process.device.memory_at(host) is None:
         return Failure(errors.INVALID_VALUE)
     call.write_number(flags, 0, 4)
     return errors.SUCCESS
@@ -94,7 +82,7 @@ def memory_info(call: HostCall, free: int, total: int) -> int:
 
 @API("hipError_t hipPointerGetAttributes(void *attributes, const void *pointer)")
 def pointer_attributes(call: HostCall, attributes: int, pointer: int) -> int:
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     if buffer is None:
         return Failure(errors.INVALID_VALUE)
     host = pointer if buffer.kind != DEVICE else 0
@@ -106,7 +94,7 @@ def pointer_attributes(call: HostCall, attributes: int, pointer: int) -> int:
 @API("hipError_t hipPointerGetAttribute(void *value, int attribute, void *pointer)")
 def pointer_attribute(call: HostCall, value: int, attribute: int, pointer: int) -> int:
     """Write one of ``hipPointer_attribute``: a number of some bytes."""
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     if not value or buffer is None:
         return Failure(errors.INVALID_VALUE)
     host = pointer if buffer.kind != DEVICE else 0
@@ -123,13 +111,13 @@ def pointer_attribute(call: HostCall, value: int, attribute: int, pointer: int) 
 @API("hipError_t hipPointerSetAttribute(const void *value, int attribute, void *pointer)")
 def set_pointer_attribute(call: HostCall, value: int, attribute: int, pointer: int) -> int:
     """Take note of nothing: copies are done when they are asked for (HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS)."""
-    is_known = value and attribute == 6 and _buffer(call, pointer) is not None
+    is_known = value and attribute == 6 and call.process.device.memory_at(pointer) is not None
     return errors.SUCCESS if is_known else Failure(errors.INVALID_VALUE)
 
 
 @API("hipError_t hipMemGetAddressRange(void **start, size_t *size, void *pointer)")
 def address_range(call: HostCall, start: int, size: int, pointer: int) -> int:
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     if buffer is None:
         return Failure(errors.NOT_FOUND)
     for each, number in ((start, buffer.address), (size, buffer.size)):
@@ -140,7 +128,7 @@ def address_range(call: HostCall, start: int, size: int, pointer: int) -> int:
 
 @API("hipError_t hipMemPtrGetInfo(void *pointer, size_t *size)")
 def pointer_size(call: HostCall, pointer: int, size: int) -> int:
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     if not size or (buffer is None and pointer):
         return Failure(errors.INVALID_VALUE)
     call.write_number(size, 0 if buffer is None else buffer.size)
@@ -152,7 +140,7 @@ def pointer_size(call: HostCall, pointer: int, size: int) -> int:
 
 @API("hipError_t hipMemAdvise(const void *pointer, size_t size, int advice, int device)")
 def advise(call: HostCall, pointer: int, size: int, advice: int, device: int) -> int:
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     if buffer is None or not size or not (1 <= advice <= 6 or advice in (100, 101)) or device not in (-1, 0):
         return Failure(errors.INVALID_VALUE)
     known = call.process.advice.setdefault(buffer.address, {})
@@ -167,7 +155,7 @@ def advise(call: HostCall, pointer: int, size: int, advice: int, device: int) ->
 @API("hipError_t hipMemPrefetchAsync(const void *pointer, size_t size, int device, void *stream)")
 def prefetch(call: HostCall, pointer: int, _size: int, device: int, stream: int) -> int:
     call.process.stream(stream)
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     if buffer is None or device not in (-1, 0):
         return Failure(errors.INVALID_VALUE)
     call.process.advice.setdefault(buffer.address, {})[_PREFETCHED] = device
@@ -177,14 +165,14 @@ def prefetch(call: HostCall, pointer: int, _size: int, device: int, stream: int)
 @API("hipError_t hipStreamAttachMemAsync(void *stream, void *pointer, size_t size, unsigned flags)")
 def attach(call: HostCall, stream: int, pointer: int, _size: int, flags: int) -> int:
     call.process.stream(stream)
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     is_right = buffer is not None and buffer.kind == MANAGED and flags in (1, 2, 4)
     return errors.SUCCESS if is_right else Failure(errors.INVALID_VALUE)
 
 
 @API("hipError_t hipMemRangeGetAttribute(void *data, size_t size, int attribute, const void *pointer, size_t count)")
 def range_attribute(call: HostCall, data: int, size: int, attribute: int, pointer: int, count: int) -> int:
-    buffer = _buffer(call, pointer)
+    buffer = call.process.device.memory_at(pointer)
     defaults = {
         _READ_MOSTLY: 0,
         _PREFERRED: _NO_DEVICE,

@@ -12,13 +12,13 @@ from attrs import define, field
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.checks.findings import RACE, check_names
+from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
 from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, Misuse, ModuleKernel, ProgramDevice
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.ordering import ProgramOrder
-from dwarfgpu.runtimes.hip.work import Capture, Graph, GraphNode, HipStream
+from dwarfgpu.runtimes.hip.work import LEGACY_HANDLES, PER_THREAD, Capture, Graph, GraphNode, HipStream
 from dwarfgpu.runtimes.host import HostProgram
 from dwarfgpu.runtimes.prototypes import Api, CallRefused
 from dwarfgpu.targets.amdgpu.processors import processor_named
@@ -32,8 +32,6 @@ _Kind = TypeVar("_Kind")
 LIBRARY = "libamdhip64.so"
 API = Api()
 LAST_ERROR = "last error"
-LEGACY, PER_THREAD = 1, 2
-"""The streams that each program has, by their handles; that with the handle 0 is the legacy one, too."""
 USUAL = "gfx1100"
 """The processor of a program that has registered no code yet."""
 
@@ -129,8 +127,7 @@ class HipProgram:
         self.device.report_problem = lambda problem: self.report_problem(self, problem)
         self.device.print_text = lambda text: self.printed.append(text.encode("latin-1", "replace"))
         self.device.name_of = self.name_of
-        check = self.device.check
-        if check is not None and RACE in check_names(check, is_weak=False):
+        if RACE in self.device.checks:
             self.order = ProgramOrder(self.device.arena, self.streams, self.name_of, self.problem)
 
     # --- What the server asks -----------------------------------------------------------------------------------------
@@ -205,7 +202,7 @@ class HipProgram:
         if isinstance(result, Failure):
             call.thread.state[LAST_ERROR] = number
             if number != errors.NOT_SUPPORTED and self.device.failed is None:
-                self.unread[call.thread] = [*self.unread.get(call.thread, ()), (call, number)]
+                self.unread.setdefault(call.thread, []).append((call, number))
         return number
 
     def _violated(self, call: HostCall, address: int) -> int:
@@ -272,7 +269,7 @@ class HipProgram:
 
     def stream(self, handle: int) -> HipStream | None:
         """Return a stream by its handle, None for the legacy one."""
-        if handle in (0, LEGACY):
+        if handle in LEGACY_HANDLES:
             return None
         if handle not in self.streams:
             raise CallRefused(Failure(errors.CONTEXT_DESTROYED))
@@ -328,13 +325,6 @@ class HipProgram:
             return None
         found = self.module(variable.binary).symbol(variable.name)
         return None if found is None else (found[0], variable.size)
-
-    def is_memory(self, address: int, size: int) -> bool:
-        """Return whether bytes are in a buffer that was not freed, or in memory that is registered."""
-        if any(memory.holds(address, size) for memory in self.device.pinned.values()):
-            return True
-        buffer = self.device.arena.holding(address) if address in self.device.arena else None
-        return buffer is not None and buffer.freed is None and address + size <= buffer.address + buffer.size
 
     # --- Launches -----------------------------------------------------------------------------------------------------
 

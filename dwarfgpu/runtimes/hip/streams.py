@@ -9,12 +9,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.hip import errors
-from dwarfgpu.runtimes.hip.program import API, PER_THREAD, Failure
+from dwarfgpu.runtimes.hip.program import API, Failure
 from dwarfgpu.runtimes.hip.work import (
     GLOBAL,
     HOST_CALL,
     MEMCPY,
     MEMSET,
+    NON_BLOCKING,
+    PER_THREAD,
     RELAXED,
     Capture,
     Graph,
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from dwarfgpu.runtimes.hip.program import HipProgram
 
 _MODE = "capture mode"
-_NON_BLOCKING = 1
 NONE, ACTIVE, INVALIDATED = range(3)
 """``hipStreamCaptureStatus``."""
 
@@ -79,7 +80,7 @@ def stream_for_work(call: HostCall, handle: int) -> HipStream | None:
     """Return a stream that is given something to do; the call ends with an error if a capture forbids it."""
     stream: HipStream | None = call.process.stream(handle)
     if stream is None:
-        blocking = [each for each in _unsafe(call) if not each.streams[0].flags & _NON_BLOCKING]
+        blocking = [each for each in _unsafe(call) if not each.streams[0].flags & NON_BLOCKING]
         if blocking:
             raise _refused(call, blocking, "the legacy stream is used", errors.CAPTURE_IMPLICIT)
     elif stream.capture is not None and not stream.capture.is_valid:
@@ -231,7 +232,7 @@ async def exchange_mode(call: HostCall, pointer: int) -> int:
     "hipError_t hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)",
 )
 def create_stream(call: HostCall, stream: int, flags: int = 0, priority: int = 0) -> int:
-    if not stream or flags > _NON_BLOCKING:
+    if not stream or flags > NON_BLOCKING:
         return Failure(errors.INVALID_VALUE)
     handle = call.process.handle()
     call.process.streams[handle] = HipStream(flags, priority)
@@ -340,7 +341,7 @@ def _value_size(call: HostCall) -> int:
 )
 def write_value(call: HostCall, stream: int, pointer: int, value: int, _flags: int) -> Any:
     size = _value_size(call)
-    if not call.process.is_memory(pointer, size):
+    if not call.process.device.memory_at(pointer, size):
         return Failure(errors.INVALID_VALUE)
     return _write_value(call, pointer, value, size, stream)
 
@@ -360,7 +361,7 @@ def _write_value(call: HostCall, pointer: int, value: int, size: int, _stream: i
 async def wait_value(call: HostCall, handle: int, pointer: int, value: int, flags: int, mask: int) -> int:
     """Wait for a value, which an earlier call must have written: streams do nothing later."""
     stream, size = call.process.stream(handle), _value_size(call)
-    if flags not in _MEETS or not call.process.is_memory(pointer, size):
+    if flags not in _MEETS or not call.process.device.memory_at(pointer, size):
         return Failure(errors.INVALID_VALUE)
     if stream is not None:
         check_no_capture(call, stream)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 KERNEL, MEMCPY, MEMSET, HOST_CALL, CHILD, EMPTY, WAIT_EVENT, RECORD_EVENT = range(8)
 """The kinds of nodes: ``hipGraphNodeType``, as the next ones are."""
 MEM_ALLOC, MEM_FREE = 10, 11
+LEGACY_HANDLES, PER_THREAD = (0, 1), 2
+"""The streams that each program has, by their handles."""
+NON_BLOCKING = 1
+"""Among the flags of a stream: it does not wait for the legacy one."""
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 """``hipStreamCaptureMode``: whose unsafe calls end a capture."""
 

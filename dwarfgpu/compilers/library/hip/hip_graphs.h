@@ -1,4 +1,4 @@
-/* Graphs, and copies of boxes, of which their nodes are made: a part of the host half of <hip/hip_runtime.h>. */
+/* Graphs, and copies in three dimensions: a part of the host half of <hip/hip_runtime.h>. */
 #pragma once
 typedef struct hipGraphNode *hipGraphNode_t;
 typedef struct hipArray *hipArray_t;
