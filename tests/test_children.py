@@ -44,8 +44,9 @@ KERNEL = "kernel void k(global int *p) { p[0] = 1; }\n"
 
 
 @pytest.fixture
-def tool(tmp_path: Path) -> Path:
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a program that waits; the pipe beside it says when it runs, and ends when it does."""
+    tmp_path = tmp_path_factory.mktemp("t")  # workers of Dask have sockets in it, whose names are short
     os.mkfifo(tmp_path / "pipe")
     path = tmp_path / "tool"
     path.write_text(WAITS.format(shell="/bin/sh", pipe=shlex.quote(str(tmp_path / "pipe"))), "utf-8")
