@@ -246,6 +246,8 @@ def _other(name: str, words: list[str]) -> Any:
     if name == "debug" and ARGS in words:
         at = words.index(ARGS)
         words, rest = words[:at], words[at + 1 :]
+        if not rest:
+            raise UsageError(f"{ARGS} needs a program", hint=f"dwarfgpu debug {ARGS} ./app 1024")
     words = _with_values(words, arguments)
     is_mixed = any(each.is_many and not each.is_option for each in arguments) and not command.takes_rest
     parser.words = words

@@ -72,6 +72,7 @@ def test_what_is_refused(built: Callable[[str], Path], tmp_path: Path) -> None: 
     for words, text in (
         (("--state", "x", "--args", built("steps")), "takes no state"),
         (("--args", tmp_path / "none"), "there is no program"),
+        (("--args",), "--args needs a program"),
         (("-batch", "-ex", "host"), "no program is debugged as a whole"),
         (("-batch", "-ex", "info launches"), "no program is debugged as a whole"),
     ):
