@@ -200,14 +200,17 @@ def start_program(
             os.setpgid(0, 0)
 
     parent = os.getpid()
-    return subprocess.Popen(  # noqa: S603 (what the user has named)
-        words,
-        stdin=subprocess.DEVNULL if is_apart else None,
-        stdout=output,
-        stderr=output,
-        env={**os.environ, **variables},
-        preexec_fn=begin,  # noqa: PLW1509 (there are no threads yet)
-    )
+    try:
+        return subprocess.Popen(  # noqa: S603 (what the user has named)
+            words,
+            stdin=subprocess.DEVNULL if is_apart else None,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **variables},
+            preexec_fn=begin,  # noqa: PLW1509 (there are no threads yet)
+        )
+    except OSError as error:
+        raise UsageError(f"{words[0]} cannot be started: {error.strerror or error}", kind="no_program") from None
 
 
 def end_program(process: Popen[bytes]) -> None:

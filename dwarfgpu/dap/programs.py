@@ -16,6 +16,7 @@ from dwarfgpu.questions.execution import KernelRun, launched
 from dwarfgpu.runtimes.debugged import DebuggedProgram
 from dwarfgpu.runtimes.device import ProgramDevice
 from dwarfgpu.runtimes.report import ProgramReport
+from dwarfgpu.runtimes.started import check_program
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.session import DebugSession
@@ -65,6 +66,7 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
     check = "all" if given is True else ",".join(given) if isinstance(given, list) else given or None
     seed = config.number("seed") if "seed" in config else None
     report = ProgramReport(path, lambda line: session.print(f"{line}\n", "important"), session.debugger.output)
+    check_program(words)
     output = ProgramOutput()
     device = partial(ProgramDevice, check=check, seed=seed, permissive=config.flag("permissive"))
     whole = DebuggedProgram(

@@ -53,7 +53,11 @@ class StartedProgram:
             self._server = Server(path, begin)
             searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
             variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched}
-            self.process = start_program(words, variables, is_apart=is_apart, output=output)
+            try:
+                self.process = start_program(words, variables, is_apart=is_apart, output=output)
+            except BaseException:
+                self._server.close()
+                raise
         except BaseException:
             self._folder.end()
             raise

@@ -161,6 +161,15 @@ def test_which_launches_are_checked(built: Callable[[str], Path]) -> None:
         assert ("read-write race" in said) == is_found
 
 
+def test_programs_that_cannot_be_started(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(b"\0no format")
+    program.chmod(0o755)
+    done = dwarfgpu("exec", program)
+    assert "program cannot be started: Exec format error" in done.stderr
+    assert done.returncode == 2
+
+
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     for words, text in (
         (("--report", "x.txt"), "ends in none of"),
