@@ -107,53 +107,6 @@ def last_of(finding: Any) -> int:
     return int(finding.offset) + (int(ends[2], 16) - int(ends[1], 16) if ends else 0)
 
 
-PROCEDURES = ["", "_1_then", "_1_1_then", "_1_1_else", "_1_else"]
-BEHIND = {
-    "lex_1_then": "left_known", "lex_1_1_then": "even_known", "lex_1_1_else": "odd_known", "lex_1_else": "rest_known",
-}  # fmt: skip
-"""A label behind that at which a region begins, one instruction or two."""
-HIDDEN = {("lex_1_1_end", "_1_1_then"), ("lex_1_1_end", "_1_1_else"), ("lex_1_1_start", "left_known")}
-"""What differs without being wrong: no lane is there, or both are on one line."""
-
-
-def lane_defects() -> Iterator[LaneDefect]:
-    """Yield a wrong region, a wrong place, a region that begins late or early, and masks that are not those."""
-    text = SOURCE.read_text()
-    regions = re.findall(r"^  REGION (\w+), (\w+), \.Ldie_divergent_lane_pc(\w*)$", text, re.MULTILINE)
-    for first, last, procedure in regions:
-        line = f"  REGION {first}, {last}, .Ldie_divergent_lane_pc{procedure}\n"
-        if procedure:  # where all lanes are active, no enclosing region shows
-            for other in PROCEDURES:
-                # where all lanes of the inner region are active, what it says of its own lanes does not show
-                if other != procedure and (first, other) not in HIDDEN:
-                    wrong = line.replace(f"lane_pc{procedure}\n", f"lane_pc{other}\n")
-                    yield LaneDefect(f"{first}-is-{other or 'outside'}", line, wrong, first)
-            yield LaneDefect(f"{first}-missing", line, "", first)
-        if first in BEHIND:
-            moved = f"  REGION {BEHIND[first]}, {last}, .Ldie_divergent_lane_pc{procedure}\n"
-            yield LaneDefect(f"{first}-late", line, moved, first)
-    for place in ("lex_1_start", "lex_1_1_start", "lex_1_1_end", "lex_1_end"):
-        (line,) = re.findall(rf"^  DIVERGENT .*, {place}, .*$", text, re.MULTILINE)
-        begins = re.search(r'lane_pc(\w+)"', line)
-        assert begins is not None
-        label = f"lex{begins[1]}"
-        for other in ("lex_start", "left_known", "even_known", "odd_known", "rest_known", "lex_1_1_end", "lex_1_end"):
-            if other != place and (place, other) not in HIDDEN:
-                yield LaneDefect(f"{place}-is-{other}", line, line.replace(f", {place},", f", {other},"), label)
-        masks = {"lex_1_save": "lex_1_1_save", "lex_1_1_save": "lex_1_save"}
-        mask = "lex_1_1_save" if "lex_1_1_save" in line else "lex_1_save"
-        if mask == "lex_1_1_save":  # the outer mask has lanes that wait elsewhere
-            yield LaneDefect(f"{place}-mask", line, line.replace(f".Ldie_{mask}", f".Ldie_{masks[mask]}"), label)
-    for label, register, others in (("lex_1_then", "34", ("38", "40")), ("lex_1_1_then", "36", ("4", "40"))):
-        old = f"    MASK_IN_SGPR {register}\n  END\n  LIST_END\n"
-        for other in others:
-            yield LaneDefect(f"{label}-mask-{other}", old, old.replace(register, other), label)
-    old = "  ENTRY whole_wave_begin, whole_wave_end\n    MASK_IN_SGPR 34\n"
-    yield LaneDefect("active-register", old, old.replace("34", "36"), "whole_wave_begin")
-    yield LaneDefect("active-exec", old, old.replace("MASK_IN_SGPR 34", "DW_OP_regx EXEC"), "whole_wave_begin")
-    yield LaneDefect("active-late", old, old.replace("whole_wave_begin", "sum_known"), "whole_wave_begin")
-
-
 def value_defects() -> Iterator[LaneDefect]:
     """Yield variables in registers that get other values, and some in registers that nothing has written yet."""
     vector = "    LANE_OF_VGPR {}\n  END\n  LIST_END\n\n.L{}_list"

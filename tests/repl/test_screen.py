@@ -140,7 +140,7 @@ def test_a_sitting(start: Callable[..., Screen], columns: int, lines: int) -> No
     screen.runs("lane 5")
     screen.shows("(AMDGPU Lane 1:1:1:1/5 ")
     screen.shows("| lane 5 |")
-    screen.types("info la")
+    screen.types("info lan")
     screen.presses("Tab")
     screen.shows("info lanes")
     screen.presses("C-c")
@@ -276,7 +276,7 @@ def test_the_full_screen(start: Callable[..., Screen], tmp_path: Path, columns: 
     for size in ((100, 30), (60, 16), (40, 12), (columns, lines)):
         screen.resizes(*size)
         screen.until(lambda _shown: is_whole(screen), "the full screen")
-    screen.types("info la")
+    screen.types("info lan")
     screen.presses("Tab")
     screen.shows("info lanes")
     screen.presses("C-c")

@@ -4,7 +4,7 @@ import pytest
 
 from dwarfgpu.audits.judge.source_statements import source_loops
 from tests.builders.judged_calls import GFX90A, GFX1100
-from tests.builders.judged_lanes import SIZES, assembled, lane_defects, missed, offset_of, value_defects
+from tests.builders.judged_lanes import SIZES, assembled, missed, offset_of, value_defects
 from tests.builders.judged_statements import assembled_loop, statement_defects
 from tests.builders.parameters import few_or_all, some_of
 
@@ -121,14 +121,6 @@ def test_nothing_is_found_where_lanes_are_where_they_are_said_to_be(processor, t
     judgement = judged(assembled(processor, tools, tmp_path), "X", **SIZES)
     assert judgement.report.findings == ()
     assert {function.name for function in judgement.functions} == {"X", "whole_wave"}
-
-
-@pytest.mark.slow
-@PROCESSORS
-def test_every_defect_is_found_at_its_instruction(processor, tools, tmp_path, judged):
-    defects = list(lane_defects())
-    assert len(defects) >= 50
-    assert missed(judged, processor, tools, tmp_path, [("lane", defect) for defect in some_of(defects)]) == []
 
 
 @pytest.mark.slow
