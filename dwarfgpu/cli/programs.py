@@ -11,8 +11,8 @@ from dwarfgpu.questions.document import NO_ANSWER
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.runtimes.calling import CallingProgram
     from dwarfgpu.runtimes.device import HostLaunch, ProgramDevice
-    from dwarfgpu.runtimes.hip.program import HipProgram
     from dwarfgpu.runtimes.report import ProgramReport
 
 
@@ -29,7 +29,7 @@ def execute_program(session: Session, options: Any) -> int:
     if options.core is not None and not os.path.isdir(options.core):
         raise UsageError(f"{options.core} is no folder", hint="--core takes a folder that exists")
     report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
-    with StartedProgram(words, lambda number: _program(number, options, report)) as started:
+    with StartedProgram(words, lambda kind, number: _program(kind, number, options, report)) as started:
         is_there = True
         while is_there:
             try:
@@ -43,9 +43,8 @@ def execute_program(session: Session, options: Any) -> int:
     return status or (NO_ANSWER if report.has_errors else 0)
 
 
-def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
+def _program(kind: type[CallingProgram], number: int, options: Any, report: ProgramReport) -> CallingProgram:
     """Return a process with a device of its own, whose launches are executed and reported."""
-    from dwarfgpu.runtimes.hip.program import HipProgram
 
     def is_checked(launch: HostLaunch) -> bool:
         names = options.kernel or ()
@@ -59,7 +58,7 @@ def _program(number: int, options: Any, report: ProgramReport) -> HipProgram:
 
     device = _device(options, options.check)
     device.target, device.execute, device.is_checked = options.target, execute, is_checked
-    program = HipProgram(number, device, report.problem)
+    program = kind(number, device, report.problem)
     device.report_launch = lambda launch: report.launch(program, launch)
     return program
 

@@ -42,6 +42,13 @@ def _reply() -> Generator[None, bytes, bytes]:
     return (yield)
 
 
+@types.coroutine
+def _until(condition: Callable[[], bool]) -> Generator[Callable[[], bool], None, None]:
+    """Wait until something is true."""
+    while not condition():
+        yield condition
+
+
 def _sized(reply: bytes, size: int) -> bytes:
     """Return a reply that has the size that was asked for."""
     if len(reply) != size:
@@ -69,6 +76,9 @@ class Process(Protocol):
 
     def answered(self, send: Callable[[], object]) -> None:
         """Called when a call has its answer; the program goes on when it is sent."""
+
+    def settle(self) -> None:
+        """Called when a message was handled: calls that wait may go on."""
 
     def ended(self) -> None:
         """Called when it has ended."""
@@ -119,6 +129,10 @@ class HostCall:
         self.thread.effect(INVOKE, function, 0, len(words), struct.pack(f"<{len(words)}Q", *words))
         return int.from_bytes(await _reply(), "little")
 
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for what calls of other threads do; `HostThread.go_on` looks whether it is true."""
+        await _until(condition)
+
     def write(self, address: int, content: bytes) -> None:
         """Put bytes into the memory of the program."""
         self.thread.effect(WRITE, address, 0, len(content), content)
@@ -147,8 +161,9 @@ class HostThread:
         self.process = process
         self.state: dict[str, Any] = {}
         """What an API keeps for each thread."""
-        self._running: list[tuple[HostCall, Coroutine[Any, Any, int | None]]] = []
+        self._running: list[tuple[HostCall, Coroutine[Callable[[], bool] | None, Any, int | None]]] = []
         self._pending = bytearray()
+        self._waits_for: Callable[[], bool] | None = None
 
     def effect(self, kind: int, to: int, source: int, size: int, content: bytes = b"") -> None:
         self._pending += _EFFECT.pack(kind, 0, to, source, size)
@@ -160,18 +175,27 @@ class HostThread:
             kind, number, words, frames = _HEAD.unpack(self._take(_HEAD.size))
             if kind == REPLY:
                 size = words | frames << 32
-                if not self._running or size > _MOST_REPLY:
+                if not self._running or size > _MOST_REPLY or self._waits_for is not None:
                     return False
                 self._resume(self._take(size))
-            elif kind == CALL and words + frames <= _MOST_WORDS:
+            elif kind == CALL and words + frames <= _MOST_WORDS and self._waits_for is None:
                 values = array.array("Q", self._take(8 * (words + frames)))
                 call = HostCall(self, number, values[:words], values[words:])
                 if not self.process.holds(call):
                     self.begin(call)
             else:
                 return False
+            self.process.settle()
         except (OSError, EOFError):
             return False
+        return True
+
+    def go_on(self) -> bool:
+        """Go on with a call that waits, if what it waits for is true; return whether that was so."""
+        if self._waits_for is None or not self._waits_for():
+            return False
+        with suppress(OSError):  # the thread may be gone
+            self._resume(None)
         return True
 
     def close(self) -> None:
@@ -193,8 +217,9 @@ class HostThread:
 
     def _resume(self, reply: bytes | None) -> None:
         call, running = self._running[-1]
+        self._waits_for = None
         try:
-            running.send(reply)
+            self._waits_for = running.send(reply)
         except StopIteration as stop:
             self._running.pop()
             self._return(stop.value)
@@ -226,10 +251,11 @@ class HostThread:
 class Server:
     """A socket in a private folder, at which programs ask for a device."""
 
-    def __init__(self, path: Path, begin: Callable[[int], Process]) -> None:
+    def __init__(self, path: Path, begin: Callable[[int, int], Process]) -> None:
+        """``begin`` makes what stands for a process that calls an API, by both their numbers."""
         self.path = path
         self._begin = begin
-        self._processes: dict[int, Process] = {}
+        self._processes: dict[tuple[int, int], Process] = {}
         self._selector = selectors.DefaultSelector()
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(path))
@@ -252,8 +278,8 @@ class Server:
         for key in [*self._selector.get_map().values()]:
             if key.data is not None:
                 self._forget(key.data)
-        for number in [*self._processes]:
-            self._end(number)
+        for caller in [*self._processes]:
+            self._end(caller)
         self._selector.close()
         self._listening.close()
 
@@ -261,26 +287,26 @@ class Server:
         connected, _ = self._listening.accept()
         connected.settimeout(PATIENCE)
         try:
-            number = _greeting(connected)
-            process = self._processes.get(number) or self._begin(number)
+            caller = _greeting(connected)
+            process = self._processes.get(caller) or self._begin(*caller)
             size, wish, memory = process.hello()
             socket.send_fds(connected, [struct.pack("<QQ", size, wish)], [memory])
             process.mapped(*struct.unpack("<Q", connected.recv(8, socket.MSG_WAITALL)))
         except BaseException:
             connected.close()
             raise
-        if number not in self._processes:
-            self._processes[number] = process
+        if caller not in self._processes:
+            self._processes[caller] = process
             with suppress(OSError, AttributeError):  # else it ends with the server
-                self._watch_end(number)
+                self._watch_end(caller)
         self._selector.register(connected, selectors.EVENT_READ, HostThread(connected, process))
 
-    def _watch_end(self, number: int) -> None:
-        end = _ProcessEnd(os.pidfd_open(number), number)
+    def _watch_end(self, caller: tuple[int, int]) -> None:
+        end = _ProcessEnd(os.pidfd_open(caller[0]), caller)
         self._selector.register(end.descriptor, selectors.EVENT_READ, end)
 
-    def _end(self, number: int) -> None:
-        process = self._processes.pop(number, None)
+    def _end(self, caller: tuple[int, int]) -> None:
+        process = self._processes.pop(caller, None)
         if process is not None:
             process.ended()
 
@@ -288,18 +314,18 @@ class Server:
         if isinstance(gone, _ProcessEnd):
             self._selector.unregister(gone.descriptor)
             os.close(gone.descriptor)
-            self._end(gone.number)
+            self._end(gone.caller)
             return
         self._selector.unregister(gone.socket)
         gone.close()
 
 
-def _greeting(connected: socket.socket) -> int:
-    """Return the number of the process, with which a program begins."""
-    kind, process, *_ = _HEAD.unpack(connected.recv(_HEAD.size, socket.MSG_WAITALL))
+def _greeting(connected: socket.socket) -> tuple[int, int]:
+    """Return the number of the process and that of the API, with which a program begins."""
+    kind, process, _thread, api = _HEAD.unpack(connected.recv(_HEAD.size, socket.MSG_WAITALL))
     if kind != HELLO:
         raise EOFError("the program does not begin with a greeting")
-    return int(process)
+    return int(process), int(api)
 
 
 @frozen
@@ -307,7 +333,7 @@ class _ProcessEnd:
     """A descriptor that can be read once a process has ended."""
 
     descriptor: int
-    number: int
+    caller: tuple[int, int]
 
 
 def socket_path(folder: Path) -> Path:

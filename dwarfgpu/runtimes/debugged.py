@@ -18,12 +18,12 @@ from dwarfgpu.execution.halts import FAILURES
 from dwarfgpu.program.code.code_object import CodeObject, list_contents, opened
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.render.layout import counted
-from dwarfgpu.runtimes.hip.program import HipProgram
 from dwarfgpu.runtimes.started import StartedProgram, check_program
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.runtimes.calling import CallingProgram
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import HostLaunch, Misuse, ProgramDevice
     from dwarfgpu.runtimes.host import HostLine
@@ -127,7 +127,7 @@ class DebuggedProgram:
             launch, self._current = self._current, None
             assert launch.running is not None  # noqa: S101 (a launch that runs)
             launch.halt = launch.running.machine.device.halt
-            launch.origin.process.device.finish(launch)
+            launch.origin.process.finish_launch(launch)
         send, self._send = self._send, None
         if send is not None:
             with suppress(OSError):  # it may be gone
@@ -139,19 +139,19 @@ class DebuggedProgram:
 
     # --- What the program does ----------------------------------------------------------------------------------------
 
-    def _new_process(self, number: int) -> HipProgram:
-        def report_problem(program: HipProgram, problem: Misuse) -> None:
+    def _new_process(self, kind: type[CallingProgram], number: int) -> CallingProgram:
+        def report_problem(program: CallingProgram, problem: Misuse) -> None:
             if self.is_running:  # what was ended has not freed its memory
                 self._report.problem(program, problem)
 
         device = self._device()
         device.execute = self._launched
-        program = HipProgram(number, device, report_problem)
+        program = kind(number, device, report_problem)
         program.debugger = self
         device.report_launch = partial(self._reported, program)
         return program
 
-    def _reported(self, program: HipProgram, launch: HostLaunch) -> None:
+    def _reported(self, program: CallingProgram, launch: HostLaunch) -> None:
         """Report a launch that cannot be executed; what others come to is seen in the debugger."""
         if launch.error is not None:
             self.launches.append(launch)
@@ -161,7 +161,7 @@ class DebuggedProgram:
         self._current = launch
         self.launches.append(launch)
 
-    def holds(self, program: HipProgram, call: HostCall) -> bool:
+    def holds(self, program: CallingProgram, call: HostCall) -> bool:
         """Return whether a call waits: a breakpoint is at a line or a function that it comes from."""
         lines = program.host.stack(call.frames) if call.number else []
         point = next((point for point in self._points() if _is_at(point, lines)), None)

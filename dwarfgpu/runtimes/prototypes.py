@@ -42,7 +42,9 @@ class Prototype:
         called = f"dwarfgpu_call(#, {'words' if words else 'NULL'}, {len(words)})"
         returned = WORD if self.returns == _TEXT else self.returns
         body = f"{called};" if returned == "void" else f"return ({returned}){called};"
-        if self.returns == _TEXT:
+        if self.returns == WORD:
+            body = f"word found = {called}; return found == dwarfgpu_no_device ? 0 : found;"
+        elif self.returns == _TEXT:
             body = f"word text = {called}; return text == dwarfgpu_no_device ? (word)dwarfgpu_no_device_text : text;"
         return f"API {returned} {self.name}({declared}) {{ {array}{body} }}"
 

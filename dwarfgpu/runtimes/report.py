@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import FileFinding
     from dwarfgpu.execution.control.check_report import Coverage, NamedFinding
     from dwarfgpu.execution.control.profile import Counts, Profile
+    from dwarfgpu.runtimes.calling import CallingProgram
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import HostLaunch, Misuse
-    from dwarfgpu.runtimes.hip.program import HipProgram
     from dwarfgpu.runtimes.host import HostLine
 
 MOST_FRAMES = 6
@@ -80,7 +80,7 @@ class ProgramReport:
 
     # --- While the program runs ---------------------------------------------------------------------------------------
 
-    def problem(self, program: HipProgram, problem: Misuse) -> None:
+    def problem(self, program: CallingProgram, problem: Misuse) -> None:
         """Report an error of the host."""
         origin, others = _calls(program, "", problem.origin), [_calls(program, *each) for each in problem.more]
         line = next((line for line in origin[1] if line.line), None)
@@ -117,7 +117,7 @@ class ProgramReport:
 
         device.on_turn = show
 
-    def launch(self, program: HipProgram, launch: HostLaunch) -> None:
+    def launch(self, program: CallingProgram, launch: HostLaunch) -> None:
         """Report what has become of a launch: a fault, or findings of checks."""
         self.launches += 1
         self._kernels.setdefault(launch.name, None)
@@ -193,7 +193,9 @@ class ProgramReport:
 
     # --- Launches -----------------------------------------------------------------------------------------------------
 
-    def _found(self, program: HipProgram, launch: HostLaunch, launched: tuple[str, list[HostLine]]) -> Iterator[str]:
+    def _found(
+        self, program: CallingProgram, launch: HostLaunch, launched: tuple[str, list[HostLine]]
+    ) -> Iterator[str]:
         from dwarfgpu.render.findings import finding_lines
 
         running = launch.running
@@ -217,7 +219,9 @@ class ProgramReport:
             self._counts["error"] += 1
             yield from self._fault(program, launch, launched)
 
-    def _fault(self, program: HipProgram, launch: HostLaunch, launched: tuple[str, list[HostLine]]) -> Iterator[str]:
+    def _fault(
+        self, program: CallingProgram, launch: HostLaunch, launched: tuple[str, list[HostLine]]
+    ) -> Iterator[str]:
         """Yield why a launch has not ended, and which buffers of the program are concerned."""
         from dwarfgpu.execution.control.report import report
         from dwarfgpu.questions.faults import faults_of_run
@@ -277,7 +281,7 @@ class ProgramReport:
             self.tell(line.replace("\t", "  "))
 
 
-def _buffer_line(program: HipProgram, finding: NamedFinding) -> Iterator[str]:
+def _buffer_line(program: CallingProgram, finding: NamedFinding) -> Iterator[str]:
     """Yield which buffer of the program a finding is about."""
     address = finding.address if finding.space == "global" else None
     buffer = None if address is None else program.device.near(address)
@@ -285,7 +289,7 @@ def _buffer_line(program: HipProgram, finding: NamedFinding) -> Iterator[str]:
         yield f"  byte {address - buffer.address} of {program.name_of(buffer)}, which has {buffer.size} bytes"
 
 
-def _calls(program: HipProgram, what: str, call: HostCall | None) -> tuple[str, list[HostLine]]:
+def _calls(program: CallingProgram, what: str, call: HostCall | None) -> tuple[str, list[HostLine]]:
     return what, [] if call is None else program.host.stack(call.frames)
 
 

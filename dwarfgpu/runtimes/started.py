@@ -12,12 +12,15 @@ from dwarfgpu.children import PrivateFolder, end_program, start_program
 from dwarfgpu.errors import UsageError
 from dwarfgpu.runtimes.connection import Server, socket_path
 from dwarfgpu.runtimes.hip.library import install
+from dwarfgpu.runtimes.hip.program import HipProgram
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from dwarfgpu.runtimes.connection import Process
+    from dwarfgpu.runtimes.calling import CallingProgram
 
+APIS: tuple[type[CallingProgram], ...] = (HipProgram,)
+"""What programs call; a door says its place here."""
 SECONDS = 0.1
 """How often the end of the program is looked for where the system does not tell it."""
 
@@ -31,13 +34,19 @@ def check_program(words: Sequence[str]) -> None:
         raise UsageError(f"there is no program {words[0]!r}", kind="no_program", hint=hint)
 
 
+def _api(number: int) -> type[CallingProgram]:
+    if number >= len(APIS):
+        raise EOFError(f"there is no API {number}")
+    return APIS[number]
+
+
 class StartedProgram:
-    """A program that runs until `close`; ``begin`` makes what stands for it, and for each of its children."""
+    """A program that runs until `close`; ``begin`` makes what stands for it and for each child, by the API."""
 
     def __init__(
         self,
         words: Sequence[str],
-        begin: Callable[[int], Process],
+        begin: Callable[[type[CallingProgram], int], CallingProgram],
         *,
         is_apart: bool = False,
         output: int | None = None,
@@ -50,7 +59,7 @@ class StartedProgram:
             library.mkdir()
             install(library)
             path = socket_path(self._folder.path)
-            self._server = Server(path, begin)
+            self._server = Server(path, lambda number, api: begin(_api(api), number))
             searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
             variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched}
             try:

@@ -14,7 +14,10 @@ STUBS = {
     "hipError_t f(dim3 grid, const char *name)": (
         "API int f(dim3 a0, word a1) { word words[] = {a0.x, a0.y, a0.z, a1}; return (int)dwarfgpu_call(#, words, 4); }"
     ),
-    "void **f(size_t n)": "API word f(word a0) { word words[] = {a0}; return (word)dwarfgpu_call(#, words, 1); }",
+    "void **f(size_t n)": (
+        "API word f(word a0) { word words[] = {a0}; word found = dwarfgpu_call(#, words, 1); "
+        "return found == dwarfgpu_no_device ? 0 : found; }"
+    ),
 }
 
 

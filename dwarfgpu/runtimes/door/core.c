@@ -126,7 +126,7 @@ static int connected(void) {
   strcpy(address.sun_path, path);
   connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   connected_in = process_number;
-  request hello = {HELLO, (uint32_t)getpid(), (uint32_t)syscall(SYS_gettid), 0};
+  request hello = {HELLO, (uint32_t)getpid(), (uint32_t)syscall(SYS_gettid), dwarfgpu_api};
   int is_there = connection >= 0 && !connect(connection, (struct sockaddr *)&address, sizeof address);
   if (is_there && sent(&hello, sizeof hello) && is_welcome()) return 1;
   fprintf(stderr, "dwarfgpu: the device of `dwarfgpu exec` does not answer: %s\n", strerror(errno));

@@ -9,6 +9,9 @@ typedef uintptr_t word;
 // Call a function by its number; return what it returns.
 word dwarfgpu_call(uint32_t number, const word *words, uint32_t count);
 
-// What each function returns if there is no device.
+// The number of the API: its place in `runtimes/started.py`.
+extern const uint32_t dwarfgpu_api;
+
+// What each function returns if there is no device; those that return pointers, NULL.
 extern const word dwarfgpu_no_device;
 extern const char dwarfgpu_no_device_text[];

@@ -7,6 +7,7 @@ typedef struct { dim3 grid, block; size_t shared; word stream; } configuration;
 
 enum { MOST_PUSHED = 16, NO_DEVICE = 100, INVALID_CONFIGURATION = 9 };
 
+const uint32_t dwarfgpu_api = 0;
 const word dwarfgpu_no_device = NO_DEVICE;
 const char dwarfgpu_no_device_text[] = "hipErrorNoDevice";
 static __thread configuration pushed[MOST_PUSHED];

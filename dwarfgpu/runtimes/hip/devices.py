@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from dwarfgpu.runtimes.calling import LAST_ERROR, ApiText
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.errors import text_of
 from dwarfgpu.runtimes.hip.memory import TOTAL
-from dwarfgpu.runtimes.hip.program import API, LAST_ERROR, ApiText, Failure
+from dwarfgpu.runtimes.hip.program import API, Failure
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dwarfgpu.runtimes.hip import (  # noqa: F401 (they declare functions)
     streams,
     textures,
 )
-from dwarfgpu.runtimes.hip.program import API, LIBRARY
+from dwarfgpu.runtimes.hip.program import API, HipProgram
 
 _VERSIONS = ("hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "hip_5.2", "hip_5.3", "hip_5.5",
              "hip_5.6", "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.3", "hip_6.4", "hip_7.0", "hip_7.1")  # fmt: skip
@@ -31,6 +31,7 @@ _RTC = "libhiprtc.so"
 
 def install(folder: Path) -> None:
     """Write the library into a folder, under each name that programs load."""
-    (folder / LIBRARY).write_bytes(build_door(API, ("hip.c",), LIBRARY, _VERSIONS))
-    for name in (*(f"{LIBRARY}{ending}" for ending in _NAMES[1:]), *(f"{_RTC}{ending}" for ending in _NAMES)):
-        (folder / name).symlink_to(LIBRARY)
+    library = HipProgram.LIBRARY
+    (folder / library).write_bytes(build_door(API, ("hip.c",), library, _VERSIONS))
+    for name in (*(f"{library}{ending}" for ending in _NAMES[1:]), *(f"{_RTC}{ending}" for ending in _NAMES)):
+        (folder / name).symlink_to(library)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import define, field
 
@@ -15,23 +15,19 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
-from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, Misuse, ModuleKernel, ProgramDevice
+from dwarfgpu.runtimes.calling import LAST_ERROR, CallingProgram
+from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, ModuleKernel
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.ordering import ProgramOrder
 from dwarfgpu.runtimes.hip.work import LEGACY_HANDLES, PER_THREAD, Capture, Graph, GraphNode, HipStream
-from dwarfgpu.runtimes.host import HostProgram
 from dwarfgpu.runtimes.prototypes import Api, CallRefused
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
-    from dwarfgpu.children import PrivateFolder
-    from dwarfgpu.runtimes.arena import Allocation
-    from dwarfgpu.runtimes.connection import Function, HostCall, HostThread
+    from dwarfgpu.runtimes.connection import HostCall, HostThread
 
 _Kind = TypeVar("_Kind")
-LIBRARY = "libamdhip64.so"
 API = Api()
-LAST_ERROR = "last error"
 USUAL = "gfx1100"
 """The processor of a program that has registered no code yet."""
 
@@ -68,24 +64,13 @@ class HipPool:
     """The most bytes that it had."""
 
 
-class HostDebugger(Protocol):
-    """What stops a program at its calls."""
-
-    def holds(self, program: HipProgram, call: HostCall) -> bool:
-        """Return whether a call waits."""
-
-    def answered(self, send: Callable[[], object]) -> None:
-        """Send the answer of a call once the program may go on."""
-
-
 @define(eq=False)
-class HipProgram:
+class HipProgram(CallingProgram):
     """A process that calls functions of HIP."""
 
-    number: int
-    device: ProgramDevice
-    report_problem: Callable[[HipProgram, Misuse], object]
-    host: HostProgram = field(init=False)
+    API: ClassVar[Api] = API
+    LIBRARY: ClassVar[str] = "libamdhip64.so"
+
     binaries: dict[int, FatBinary] = field(factory=dict)
     kernels: dict[int, tuple[FatBinary, str]] = field(factory=dict)
     """The kernels by their handles: addresses of the program, or numbers of functions of modules."""
@@ -105,70 +90,22 @@ class HipProgram:
     """The pool that the program has given the device."""
     advice: dict[int, dict[int, int]] = field(factory=dict)
     """What is advised of buffers, by their addresses and ``hipMemRangeAttribute``."""
-    printed: list[bytes] = field(factory=list)
-    """What kernels have printed and the program has not yet written."""
-    work: list[Callable[[], object]] = field(factory=list)
-    """What is to do once the program has its answer."""
-    lacking: dict[str, None] = field(factory=dict)
-    """The functions that were called and do not exist here."""
-    debugger: HostDebugger | None = None
     order: ProgramOrder | None = None
     """What is ordered, if races are looked for."""
     unread: dict[HostThread, list[tuple[HostCall, int]]] = field(factory=dict)
     """By thread, the calls that have failed since it has asked for its last error."""
-    folder: PrivateFolder | None = None
-    """The sources that the program has compiled."""
     _handles: int = 0
-    _strings: dict[str, int] = field(factory=dict)
-    _room: tuple[int, int] = (0, 0)
 
     def __attrs_post_init__(self) -> None:
-        self.host = HostProgram(self.number, LIBRARY)
-        self.device.report_problem = lambda problem: self.report_problem(self, problem)
-        self.device.print_text = lambda text: self.printed.append(text.encode("latin-1", "replace"))
-        self.device.name_of = self.name_of
+        super().__attrs_post_init__()
         if RACE in self.device.checks:
             self.order = ProgramOrder(self.device.arena, self.streams, self.name_of, self.problem)
 
     # --- What the server asks -----------------------------------------------------------------------------------------
 
-    def hello(self) -> tuple[int, int, int]:
-        arena = self.device.arena
-        return arena.size, arena.base, arena.memory
-
-    def mapped(self, base: int) -> None:
-        if not base:
-            raise EOFError
-        self.device.arena.base = base
-
-    def function(self, number: int) -> Function:
-        def called(call: HostCall, *words: int) -> Any:
-            if number == 0:
-                return self._violated(call, *words)
-            if not 1 <= number <= len(API.rows):
-                return errors.NOT_SUPPORTED
-            return API.called(call, number, words, self._end)
-
-        return called
-
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
         self.problem("code", str(error), call)
-        return self._end(call, Failure(errors.NO_BINARY))
-
-    def holds(self, call: HostCall) -> bool:
-        return self.debugger is not None and self.debugger.holds(self, call)
-
-    def answered(self, send: Callable[[], object]) -> None:
-        if self.debugger is None:
-            send()
-        self.finish_work()
-        if self.debugger is not None:  # the host stays at the launch while its kernel runs
-            self.debugger.answered(send)
-
-    def finish_work(self) -> None:
-        """Do what was put off until the program has its answer."""
-        while self.work:
-            self.work.pop(0)()
+        return self.end_call(call, Failure(errors.NO_BINARY))
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
@@ -179,60 +116,27 @@ class HipProgram:
                 what = "the launch" if is_launch else name
                 message = f"{what} fails with {errors.text_of(number)[0]}, and nothing looks at that"
                 self.problem("unread-error", message, call)
-        if self.folder is not None:
-            self.folder.end()
         for buffer in self.device.leaks():
             is_left = buffer.origin is not None and buffer.address not in self.of_graphs
             if is_left and self.device.failed is None:
                 message = f"{self.name_of(buffer)} was not freed: {buffer.size} bytes"
                 self.problem("leak", message, None, ("allocated", buffer.origin))
+        super().ended()
 
-    def name_of_call(self, call: HostCall) -> str:
-        """Return the function of a call."""
-        return API.rows[call.number - 1][0].name if 1 <= call.number <= len(API.rows) else "an access"
-
-    def _end(self, call: HostCall, result: Any) -> int:
-        """Keep the error of a call, and write what kernels have printed."""
-        if self.printed:
-            call.print(b"".join(self.printed))
-            self.printed.clear()
-        if isinstance(result, ApiText):
-            return self.string(call, result)
-        number = int(result or 0)
+    def end_call(self, call: HostCall, result: Any) -> int:
+        """Keep the error of a call."""
+        number = super().end_call(call, result)
         if isinstance(result, Failure):
             call.thread.state[LAST_ERROR] = number
             if number != errors.NOT_SUPPORTED and self.device.failed is None:
                 self.unread.setdefault(call.thread, []).append((call, number))
         return number
 
-    def _violated(self, call: HostCall, address: int) -> int:
-        """Report that the host accesses memory that only the device may."""
+    def violated(self, call: HostCall, address: int) -> int:
+        """Let the host access what it has not waited for, once that is reported."""
         if self.order is not None and self.order.accessed(call, address):
             return 1
-        buffer = self.device.arena.holding(address)
-        if buffer is None:
-            self.problem("host-access", f"the host accesses memory of the device at {address:#x}", call)
-            return 0
-        freed = () if buffer.freed is None else (("freed", buffer.freed),)
-        state = "" if buffer.freed is None else ", which was freed"
-        message = f"the host accesses byte {address - buffer.address} of {self.name_of(buffer)}{state}"
-        self.problem("host-access", message, call, ("allocated", buffer.origin), *freed)
-        return 0
-
-    # --- Problems -----------------------------------------------------------------------------------------------------
-
-    def problem(self, rule: str, message: str, origin: HostCall | None, *more: tuple[str, Any]) -> None:
-        """Report something that the program does wrong."""
-        self.report_problem(self, Misuse(rule, message, origin, more))
-
-    def name_of(self, buffer: Allocation) -> str:
-        """Return how messages name a buffer: by the variable that its allocation sets, and the line."""
-        if buffer.origin is None:
-            return f"the buffer at {buffer.address:#x}"
-        line = self.host.line(buffer.origin.frames)
-        name = self.host.named(buffer.origin.frames)
-        where = f" from {line.place}" if line is not None else f" at {buffer.address:#x}"
-        return f"`{name}`{where}" if name is not None else f"the {buffer.kind} buffer{where}"
+        return super().violated(call, address)
 
     # --- Code ---------------------------------------------------------------------------------------------------------
 
@@ -373,24 +277,6 @@ class HipProgram:
         is_fault = failed.halt is not None and failed.halt.kind == "fault"
         return Failure(errors.ILLEGAL_ADDRESS if is_fault else errors.LAUNCH_FAILURE)
 
-    def string(self, call: HostCall, text: str) -> int:
-        """Return the address of a text in the program, which stays there."""
-        if text not in self._strings:
-            self._strings[text] = self.place(call, text.encode() + b"\0")
-        return self._strings[text]
-
-    def place(self, call: HostCall, content: bytes) -> int:
-        """Put bytes into the program, where they stay; return their address."""
-        size = -(-len(content) // 16) * 16
-        address, left = self._room
-        if left < size:
-            left = max(1 << 14, size)
-            address = self.device.malloc(left)
-            call.protect(address, left, is_open=True)
-        call.write(address, content)
-        self._room = address + size, left - size
-        return address
-
     def now(self) -> float:
         """Return the time of events, in milliseconds."""
         return time.perf_counter() * 1000
@@ -398,12 +284,6 @@ class HipProgram:
 
 class Failure(int):
     """An error that a function of the API returns."""
-
-
-class ApiText(str):
-    """A text that a function of the API returns."""
-
-    __slots__ = ()
 
 
 def _processors(content: bytes) -> Iterator[str]:

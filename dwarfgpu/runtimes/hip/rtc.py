@@ -13,7 +13,8 @@ from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.loading import load
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.runtimes.hip.program import API, ApiText
+from dwarfgpu.runtimes.calling import ApiText
+from dwarfgpu.runtimes.hip.program import API
 from dwarfgpu.runtimes.prototypes import CallRefused
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
