@@ -207,13 +207,13 @@ BUDGETS = [
     Budget("program", 20.6, 21.32, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.15, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.43, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 6.4, 6.4),
+    Budget("runtimes", 9.8, 9.8),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 9.99, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 155.7, "all of these")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 159.2, "all of these")
 TESTS = Budget("../tests", 90, 93.15, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.41, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
