@@ -107,7 +107,7 @@ def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], 
     for row in waves.rows:
         if row.is_set:
             _set_row(machine, row, waves.start, place, indices)
-    _map_memory(machine, waves, place, indices)
+    map_memory(machine, waves.start, place.wave, indices)
     return indices
 
 
@@ -219,13 +219,12 @@ def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: Gr
         machine.set_register(row.registers, values, slice(own.start, own.stop))
 
 
-def _map_memory(machine: Machine, waves: Demand, place: GridPosition, indices: range) -> None:
+def map_memory(machine: Machine, start: Start, wave_in_group: Array, indices: range) -> None:
     """Map local memory for each work-group and scratch memory for each wave, all zeros."""
     everyone = np.arange(indices.start, indices.stop, dtype=np.int64)
-    private = waves.start.scratch.wave_bytes
     for number, owners, size in (
-        (LOCAL, everyone[place.wave == 0], waves.local_bytes),
-        (PRIVATE_WAVE, everyone, private),
+        (LOCAL, everyone[wave_in_group == 0], start.group_segment_size),
+        (PRIVATE_WAVE, everyone, start.scratch.wave_bytes),
     ):
         space = machine.target.space(number)
         if space is not None and size and len(owners):

@@ -55,6 +55,11 @@ class RegisterFile:
         buffer = memoryview(bytearray(b"".join(rows)))
         return cls((register,), Cells(unit_type(register, byte_order), shape, buffer))
 
+    def copy(self) -> RegisterFile:
+        """Return the same registers with contents of their own."""
+        known = None if self._known is None else self._known.with_rows(0)
+        return RegisterFile(self.registers, self._cells.with_rows(0), known)
+
     @property
     def data(self) -> Array:
         """The registers of all waves: ``data[wave, register, unit]``."""
@@ -169,8 +174,8 @@ def names_of(registers: Iterable[TargetRegister]) -> str:
     """Return the names of registers, with runs such as ``v0-v127`` written as one."""
     runs: list[list[TargetRegister]] = []
     for register in registers:
-        last = runs[-1][-1] if runs else None
-        if last is not None and _follows(last.name, register.name):
+        letters, number = split_name(register.name)
+        if runs and number is not None and split_name(runs[-1][-1].name) == (letters, number - 1):
             runs[-1].append(register)
         else:
             runs.append([register])
@@ -183,11 +188,6 @@ def split_name(name: str) -> tuple[str, int | None]:
     letters = name.rstrip("0123456789")
     digits = name[len(letters) :]
     return (letters, int(digits)) if digits and letters else (name, None)
-
-
-def _follows(first: str, second: str) -> bool:
-    letters, number = split_name(first)
-    return number is not None and split_name(second) == (letters, number + 1)
 
 
 # --- Cells --------------------------------------------------------------------------------------------------------

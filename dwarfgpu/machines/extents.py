@@ -91,8 +91,10 @@ class Extents:
     def remove(self, start: int) -> None:
         """Remove the extent that begins at a key."""
         index = self.starts.index(start)
-        for column in (self.starts, self.lasts, self.owners, self.offsets):
-            del column[index]
+        columns = self.starts, self.lasts, self.owners, self.offsets
+        _start, _last, owner, _offset = [column.pop(index) for column in columns]
+        if owner not in self.owners:
+            self.blocks[owner] = Cells.of_bytes(b"")
         self.moves += 1
         self._columns = None
 

@@ -169,7 +169,12 @@ class Machine(WaveBackend):
         self.changes += 1
         columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
         self.places = {
-            name: cells.with_rows(count, _packed(column))
+            name: cells.with_rows(
+                count,
+                struct.pack(f"<{len(column)}q", *column)
+                if isinstance(column, list)
+                else column.astype("<i8").tobytes(),
+            )
             for (name, cells), column in zip(self.places.items(), columns, strict=True)
         }
         for file in self.files:
@@ -521,10 +526,6 @@ def _column(given: Any, count: int, width: int = 1) -> Any:
     if width > 1 and not (rows and hasattr(rows[0], "__iter__")):
         return rows * count
     return [number for row in rows for number in row] if width > 1 else rows
-
-
-def _packed(column: Any) -> bytes:
-    return column.astype("<i8").tobytes() if hasattr(column, "dtype") else struct.pack(f"<{len(column)}q", *column)
 
 
 def _inside(file: RegisterFile | None, offsets: Any, size: int, rows: Any) -> Any:

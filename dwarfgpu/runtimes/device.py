@@ -24,6 +24,7 @@ from dwarfgpu.program.code.code_object import CodeObject, opened, runnable, targ
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
 from dwarfgpu.runtimes.pinned import PinnedMemory
+from dwarfgpu.runtimes.repeated import RepeatedLaunch
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
@@ -32,11 +33,14 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.execution.launch.launch import Launched
 
 
 _AT_ONCE = 1 << 20
 """The bytes that are filled at once."""
+_MOST_REPEATED = 64
+"""How many launches are kept that others may repeat."""
 UNKNOWN = object()
 """The call that freed a buffer, where nobody says which one did."""
 
@@ -209,6 +213,8 @@ class ProgramDevice:
     failed: HostLaunch | None = None
     """The launch after which nothing works any more."""
     _launches: int = 0
+    _repeated: dict[Any, RepeatedLaunch] = field(factory=dict)
+    """The launches that others repeat with other arguments, by all that these have in common."""
     _places: dict[int, int] = field(factory=dict)
     """Where the buffers are among those that the machine names, by their addresses."""
 
@@ -396,18 +402,30 @@ class ProgramDevice:
         try:
             kernel.module.load()
             machine = self.machine_for(kernel.module.file)
-            launched = launching.launch(
-                machine,
-                kernel.module.file,
-                kernel.name,
-                args=arguments,
-                grid=grid,
-                work_group=work_group,
-                dynamic_local=shared or None,
-                check=self.check if self.check and self.is_checked(launch) else None,
-                seed=self.seed,
-                permissive=self.permissive,
-            )
+            check = self.check if self.check and self.is_checked(launch) else None
+            size = len(arguments) if isinstance(arguments, bytes) else None
+            key = kernel, grid, work_group, shared, check, size
+            if key in self._repeated:
+                launched = self._repeated[key].launch(arguments)
+            else:
+                if len(self._repeated) >= _MOST_REPEATED:
+                    for repeated in self._repeated.values():
+                        self._unmap_blocks(machine, repeated.plan)
+                    self._repeated.clear()
+                launched = launching.launch(
+                    machine,
+                    kernel.module.file,
+                    kernel.name,
+                    args=arguments,
+                    grid=grid,
+                    work_group=work_group,
+                    dynamic_local=shared or None,
+                    check=check,
+                    seed=self.seed,
+                    permissive=self.permissive,
+                )
+                if size is not None and RepeatedLaunch.is_possible(machine, launched):
+                    self._repeated[key] = RepeatedLaunch(machine, launched)
         except DwarfGpuError as error:
             launch.error = error
             self.report_launch(launch)
@@ -449,12 +467,16 @@ class ProgramDevice:
 
     def _forget(self, machine: Gpu, launched: Launched) -> None:
         """Give back what only this launch needed, so that a program may launch as often as it likes."""
-        for block in launched.plan.blocks:
-            machine.memory.unmap(machine.target.default_space, block.address)
+        if not any(launched.plan.blocks is repeated.plan.blocks for repeated in self._repeated.values()):
+            self._unmap_blocks(machine, launched.plan)
         machine.remove_waves()
         machine.segments.clear()
         machine.dispatches.clear()
-        del machine.traps[len(machine.traps) - 1 :]
+        machine.traps.clear()
+
+    def _unmap_blocks(self, machine: Gpu, plan: PlannedDispatch) -> None:
+        for block in plan.blocks:
+            machine.memory.unmap(machine.target.default_space, block.address)
 
 
 def _checked_memory(launch: HostLaunch) -> CheckedMemory:

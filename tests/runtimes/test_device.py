@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from pathlib import Path
 
@@ -71,3 +72,21 @@ def test_a_fault_names_the_buffer_and_ends_the_device() -> None:
     assert launch.halt.kind == "fault"
     assert "which had 200 bytes and was freed" in launch.halt.reason
     assert device.launch(kernel, 64, 64, [memory, memory, 4]).halt is None
+
+
+def test_launches_are_repeated() -> None:
+    """A launch with other arguments computes the same as the first one of its kind, and memory does not grow."""
+    device = dg.Device("gfx1100")
+    first, second = device.malloc(200), device.malloc(200)
+    kernel = device.module(BLUR).kernel("blur")
+    blocks = set()
+    for number in range(100):
+        source, target = (first, second) if number % 2 else (second, first)
+        device.write(source, np.arange(50, dtype="f4") + number)
+        segment = struct.pack("<QQi", source, target, 49)
+        launch = device.launch(kernel, 128 if number % 4 == 3 else 64, 64, segment)
+        assert launch.has_ended
+        assert np.frombuffer(device.read(target, 200), "f4")[20] == 20 + number
+        assert device.machine is not None
+        blocks.add(len(device.machine.memory.store(device.machine.target.default_space).blocks))
+    assert len(blocks) == 2, "one for each size of the grid"
