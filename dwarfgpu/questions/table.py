@@ -90,6 +90,7 @@ SIZES = (
 )
 """What a launch is for: the same options for every question and command that launches a kernel."""
 MORE_MEMORY = (
+    option("-global-offset X,Y,Z", "what is added to the global IDs of OpenCL's work-items (0,0,0)"),
     option(
         "-private-size N", "bytes of private memory per work-item, if the stack needs more than the kernel asks for"
     ),

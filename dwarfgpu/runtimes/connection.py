@@ -165,6 +165,11 @@ class HostThread:
         self._pending = bytearray()
         self._waits_for: Callable[[], bool] | None = None
 
+    @property
+    def has_pending(self) -> bool:
+        """Whether there are effects that the program has not been told yet."""
+        return bool(self._pending)
+
     def effect(self, kind: int, to: int, source: int, size: int, content: bytes = b"") -> None:
         self._pending += _EFFECT.pack(kind, 0, to, source, size)
         self._pending += content

@@ -81,6 +81,8 @@ class HostLaunch:
     """Why it could not be launched."""
     checked: CheckReport | None = None
     """What checks have found."""
+    executed: int = 0
+    """The instructions of its waves."""
     touched: tuple[tuple[int, int, str], ...] = ()
     """The global memory that it has used, if races were looked for: from, to, and what it has done there."""
 
@@ -384,6 +386,7 @@ class ProgramDevice:
         arguments: Any = None,
         *,
         shared: int = 0,
+        offset: tuple[int, ...] = (),
         origin: Any = None,
     ) -> HostLaunch:
         """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more.
@@ -404,7 +407,7 @@ class ProgramDevice:
             machine = self.machine_for(kernel.module.file)
             check = self.check if self.check and self.is_checked(launch) else None
             size = len(arguments) if isinstance(arguments, bytes) else None
-            key = kernel, grid, work_group, shared, check, size
+            key = kernel, grid, work_group, shared, offset, check, size
             if key in self._repeated:
                 launched = self._repeated[key].launch(arguments)
             else:
@@ -420,6 +423,7 @@ class ProgramDevice:
                     grid=grid,
                     work_group=work_group,
                     dynamic_local=shared or None,
+                    global_offset=offset,
                     check=check,
                     seed=self.seed,
                     permissive=self.permissive,
@@ -444,6 +448,7 @@ class ProgramDevice:
         assert running is not None  # noqa: S101 (it was prepared)
         if launch.halt is None:
             launch.halt = running.run() if self.check else running.machine.run()
+        launch.executed = running.machine.device.executed
         for memory in self.pinned.values():
             memory.store()
         for text in running.printed():

@@ -16,21 +16,23 @@ _SOURCES = Path(__file__).with_name("door")
 _COMPILERS = ("cc", "gcc", "clang", *(f"clang-{number}" for number in range(24, 12, -1)))
 _WORDS = (
     "-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-fPIC", "-shared", "-fvisibility=hidden",
-    "-fno-optimize-sibling-calls", "-funwind-tables", "-pthread",
+    "-fno-optimize-sibling-calls", "-funwind-tables", "-pthread", "-Wl,-Bsymbolic",
 )  # fmt: skip
+"""What it is told; a loader has functions of the same names, which -Bsymbolic keeps apart."""
 
 
-def build_door(api: Api, parts: tuple[str, ...], name: str, versions: tuple[str, ...] = ()) -> bytes:
-    """Return the library of an API: its own parts of C, and the stubs of its functions."""
+def build_door(api: Api, parts: tuple[str, ...], name: str, versions: tuple[str, ...] = (), more: str = "") -> bytes:
+    """Return the library of an API: its own parts of C, and the stubs of its functions with what follows them."""
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         hint = "apt install gcc, or another C compiler named cc"
         raise UsageError(f"{name} cannot be built: there is no C compiler", kind="no_compiler", hint=hint)
-    stubs = api.source().encode()
+    stubs = (api.source() + more).encode()
     sources = {part: (_SOURCES / part).read_bytes() for part in ("core.c", "core.h", *parts)} | {"stubs.c": stubs}
     # programs ask for symbols of these versions; those without one serve all
     script = "".join(f"{version} {{}};\n" for version in versions).encode()
-    key = hashlib.sha256(b"\0".join((compiler.encode(), name.encode(), script, *sources.values()))).digest()
+    parts_of_key = (compiler.encode(), " ".join(_WORDS).encode(), name.encode(), script, *sources.values())
+    key = hashlib.sha256(b"\0".join(parts_of_key)).digest()
     cache = CodeCache("doors")
     known = cache.read(key)
     if known is None:

@@ -44,6 +44,12 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
     ("unread-error", WARNING, _ERRORS, "The program looks at the errors of its calls.",
      "test the result, or call hipGetLastError behind launches"),
     ("code", ERROR, _MODULES, "Code is for the processor of the device.", "compile it for that processor"),
+    ("invalid-call", WARNING, "OpenCL API 3.0, the function", "Calls follow the rules of their functions.",
+     "do what the message says"),
+    ("use-after-release", ERROR, "OpenCL API 3.0, 2.1", "Nothing uses an object whose references are all released.",
+     "release it behind its last use"),
+    ("map", WARNING, "OpenCL API 3.0, 5.4", "Each map ends with an unmap, and before the object is released.",
+     "call clEnqueueUnmapMemObject"),
     ("not-supported", WARNING, "docs/programs.md, Limits", "The program calls only functions that are here.",
      "let the program do without it"),
 )  # fmt: skip

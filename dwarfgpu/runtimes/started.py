@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 from dwarfgpu.children import PrivateFolder, end_program, start_program
 from dwarfgpu.errors import UsageError
 from dwarfgpu.runtimes.connection import Server, socket_path
-from dwarfgpu.runtimes.hip.library import install
+from dwarfgpu.runtimes.hip.library import install as install_hip
 from dwarfgpu.runtimes.hip.program import HipProgram
+from dwarfgpu.runtimes.opencl.library import install as install_opencl
+from dwarfgpu.runtimes.opencl.program import OpenClProgram
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dwarfgpu.runtimes.calling import CallingProgram
 
-APIS: tuple[type[CallingProgram], ...] = (HipProgram,)
+APIS: tuple[type[CallingProgram], ...] = (HipProgram, OpenClProgram)
 """What programs call; a door says its place here."""
 SECONDS = 0.1
 """How often the end of the program is looked for where the system does not tell it."""
@@ -57,11 +59,12 @@ class StartedProgram:
         try:
             library = self._folder.path / "lib"
             library.mkdir()
-            install(library)
+            install_hip(library)
+            of_loaders = install_opencl(library)
             path = socket_path(self._folder.path)
             self._server = Server(path, lambda number, api: begin(_api(api), number))
             searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
-            variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched}
+            variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched, **of_loaders}
             try:
                 self.process = start_program(words, variables, is_apart=is_apart, output=output)
             except BaseException:

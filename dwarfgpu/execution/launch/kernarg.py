@@ -106,6 +106,8 @@ class LaunchFacts:
     dynamic_local: int
     printf_buffer: int = 0
     """The address of the buffer for `printf`; 0 where the kernel needs none."""
+    offset: tuple[int, ...] = (0, 0, 0)
+    """What is added to the global IDs of work-items (OpenCL API 3.0, clEnqueueNDRangeKernel)."""
 
 
 # --- The segment --------------------------------------------------------------------------------------------------
@@ -435,6 +437,9 @@ HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
     **_of_axes("block_count", lambda shape, axis: shape.grid[axis] // shape.work_group[axis]),  # without a partial one
     **_of_axes("group_size", lambda shape, axis: shape.work_group[axis]),
     **_of_axes("remainder", lambda shape, axis: shape.remainders[axis]),
+    "hidden_global_offset_x": lambda told: told.offset[0],
+    "hidden_global_offset_y": lambda told: told.offset[1],
+    "hidden_global_offset_z": lambda told: told.offset[2],
     "hidden_grid_dims": lambda told: told.geometry.dimensions,
     "hidden_dynamic_lds_size": lambda told: told.dynamic_local,
     "hidden_private_base": lambda told: told.private_aperture_hi,
@@ -442,7 +447,7 @@ HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
     "hidden_queue_ptr": lambda told: told.queue,
     "hidden_printf_buffer": lambda told: told.printf_buffer,
 }
-"""What is not here is 0: there is no global offset, no hostcall buffer, no heap, no second queue."""
+"""What is not here is 0: there is no hostcall buffer, no heap, no second queue."""
 ABSENT = {
     "hidden_hostcall_buffer": "no host answers calls of the kernel (printf of HIP, malloc, assert)",
     "hidden_heap_v1": "there is no heap for malloc in kernels",

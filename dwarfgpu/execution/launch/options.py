@@ -74,6 +74,7 @@ class LaunchOptions:
 
     grid: tuple[int, ...] = _option(lambda text, _what: sizes(text, "the grid"), (), convert=partial(_triple, "grid"))
     work_group: tuple[int, ...] | None = _option(sizes, convert=partial(_triple, "work_group"))
+    global_offset: tuple[int, ...] = _option(sizes, (), convert=partial(_triple, "global_offset"))
     private_size: int | None = _option(number)
     dynamic_local: int | None = _option(number)
     padding: int | None = _option(number)
@@ -88,6 +89,8 @@ class LaunchOptions:
     write_only: tuple[str, ...] = _option(_names, ())
 
     def __attrs_post_init__(self) -> None:
+        if len(self.global_offset) > 3 or any(not 0 <= part < 1 << 64 for part in self.global_offset):
+            raise UsageError(f"the global offset is {self.global_offset}", hint="give 1 to 3 numbers, such as 64,4")
         if self.at_once is not None and self.at_once < 1:
             raise UsageError(f"{self.at_once} waves at a time: there must be one at least")
         if self.seed is not None and self.seed < 0:

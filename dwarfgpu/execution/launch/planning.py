@@ -134,7 +134,9 @@ def plan(
     )
     bases = apertures_of(processor)
     upper = (0, 0) if bases is None else (bases.shared >> 32, bases.private >> 32)
-    told = kernarg.LaunchFacts(shape, places.queue, *upper, dynamic_local, printf_address)
+    told = kernarg.LaunchFacts(
+        shape, places.queue, *upper, dynamic_local, printf_address, (*options.global_offset, 0, 0, 0)[:3]
+    )
     parts = (*laid_out.parts, *kernarg.hidden_parts(facts.kernel, laid_out.size, told))
     segment = kernarg.segment_bytes(laid_out.size, parts)
     start = Start(

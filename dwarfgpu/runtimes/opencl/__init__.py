@@ -1,0 +1,1 @@
+"""OpenCL: a platform for programs that are run by `dwarfgpu exec`."""

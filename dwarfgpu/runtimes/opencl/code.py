@@ -1,0 +1,419 @@
+"""Programs of OpenCL: source and binaries, which the user's clang compiles and links."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.children import PrivateFolder
+from dwarfgpu.code_cache import CodeCache
+from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.runtimes.opencl.contexts import creates
+from dwarfgpu.runtimes.opencl.errors import Error, Failure, refuse
+from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
+from dwarfgpu.runtimes.opencl.objects import ClDevice, Code, Context
+from dwarfgpu.runtimes.opencl.program import API
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.opencl.info import Answers
+    from dwarfgpu.runtimes.opencl.program import OpenClProgram
+
+NONE, FAILED, IN_PROGRESS, BUILT = -1, -2, -3, 0
+"""``cl_build_status``."""
+OBJECT, LIBRARY, EXECUTABLE = 1, 2, 4
+"""``CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`` and others."""
+_BINARIES = 0x1166
+_STANDARD = "-cl-std="
+_LEVEL = "1"
+"""How much clang optimizes: more hides variables, and less takes several times as long to execute."""
+_ALONE = {
+    "-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-opt-disable", "-cl-strict-aliasing",
+    "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations", "-cl-finite-math-only",
+    "-cl-fast-relaxed-math", "-cl-uniform-work-group-size", "-cl-no-subgroup-ifp", "-cl-kernel-arg-info",
+    "-cl-fp32-correctly-rounded-divide-sqrt", "-w", "-Werror", "-g",
+}  # fmt: skip
+"""The options of OpenCL API 3.0, 5.8.6, that have no value, and -g."""
+_WITHOUT_MEANING = {"-cl-strict-aliasing", "-cl-kernel-arg-info", "-g", "-cl-opt-disable"}
+"""Those that are always on, or mean nothing to this clang."""
+_OF_LINKER = {"-create-library", "-enable-link-options"}
+_STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
+_ABSENT = ("__opencl_c_device_enqueue", "__opencl_c_pipes")
+_USUAL = (
+    "-cl-kernel-arg-info", "-D__OPENCL_VERSION__=300", "-D__IMAGE_SUPPORT__=1", "-gembed-source",
+    "-Xclang", f"-cl-ext={','.join(f'-{name}' for name in _ABSENT)}",
+)  # fmt: skip
+"""What each program is compiled with: clang defines neither macro, and claims what is not here."""
+
+
+@frozen
+class Options:
+    """The options of a build."""
+
+    words: tuple[str, ...]
+    standard: str
+    level: str
+    is_library: bool = False
+
+
+def read_options(given: str, folder: str, error: Error) -> Options:
+    """Read the options of a build; paths are those of a program that runs in a folder."""
+    try:
+        words = shlex.split(given)
+    except ValueError as problem:
+        refuse(error, f"the options {given!r:.60} are not closed: {problem}")
+    kept: list[str] = []
+    standard, level, is_library = "CL1.2", _LEVEL, False
+    while words:
+        word_ = words.pop(0)
+        if word_.startswith(_STANDARD):
+            standard = word_.removeprefix(_STANDARD)
+            if standard not in _STANDARDS:
+                refuse(error, f"there is no OpenCL C {standard!r:.20}")
+        elif word_[:2] in ("-D", "-I"):
+            value = word_[2:] or (words.pop(0) if words else "")
+            if not value:
+                refuse(error, f"{word_} has no value")
+            kept.append(word_[:2] + (os.path.join(folder, value) if word_[1] == "I" else value))
+        elif word_ in _ALONE:
+            level = "0" if word_ == "-cl-opt-disable" else level
+            kept += [] if word_ in _WITHOUT_MEANING else [word_]
+        elif word_ in _OF_LINKER:
+            is_library = is_library or word_ == "-create-library"
+        elif word_.startswith("-"):
+            refuse(error, f"there is no option {word_[:60]}")
+        else:
+            refuse(error, f"{word_[:60]!r} is no option")
+    return Options((*kept,), standard, level, is_library)
+
+
+# --- Programs ---------------------------------------------------------------------------------------------------------
+
+
+@creates(
+    "void *clCreateProgramWithSource(void *context, unsigned count, const char **texts, const void *sizes, int *error)"
+)
+async def create_source(call: HostCall, context: int, count: int, texts: int, sizes: int) -> Code:
+    program: OpenClProgram = call.process
+    owner = program.find(call, context, Context)
+    if not count or not texts:
+        refuse(Error.INVALID_VALUE, "there is no source")
+    pointers = await program.words_at(call, texts, count)
+    if not all(pointers):
+        refuse(Error.INVALID_VALUE, "a text of the source is NULL")
+    lengths = await program.words_at(call, sizes, count) if sizes else [0] * count
+    parts = [
+        (await call.read(pointer, length)).decode(errors="surrogateescape") if length else await call.text(pointer)
+        for pointer, length in zip(pointers, lengths, strict=True)
+    ]
+    program.sources += 1
+    made = Code(origin=call, context=owner, source="".join(parts), number=program.sources)
+    return program.keep(call, made)
+
+
+@creates(
+    "void *clCreateProgramWithBinary(void *context, unsigned count, const void *devices, const void *sizes, "
+    "const void *binaries, int *states, int *error)"
+)
+async def create_binary(
+    call: HostCall, context: int, count: int, devices: int, sizes: int, binaries: int, states: int
+) -> Code:
+    program: OpenClProgram = call.process
+    owner = program.find(call, context, Context)
+    if not count or not devices or not sizes or not binaries:
+        refuse(Error.INVALID_VALUE, "devices, and a binary for each, are needed")
+    for device in await program.find_all(call, count, devices, ClDevice):
+        if device not in owner.devices:
+            refuse(Error.INVALID_DEVICE, "a device does not belong to the context")
+    lengths, pointers = await program.words_at(call, sizes, count), await program.words_at(call, binaries, count)
+    if not all((*lengths, *pointers)):
+        refuse(Error.INVALID_VALUE, "a binary is empty")
+    content = await call.read(pointers[0], lengths[0])
+    is_known = content[:4] == b"\x7fELF" or content[:2] == b"BC"
+    if states:
+        call.write(states, half_word(*[Error.SUCCESS if is_known else Error.INVALID_BINARY] * count))
+    if not is_known:
+        refuse(Error.INVALID_BINARY, "the binary is no code object")
+    program.sources += 1
+    kind = EXECUTABLE if content[:4] == b"\x7fELF" else OBJECT
+    made = Code(origin=call, context=owner, binary=content, number=program.sources, kind=kind)
+    return program.keep(call, made)
+
+
+@creates("void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)")
+def create_from_il(call: HostCall, context: int, _code: int, _size: int) -> Code:
+    call.process.find(call, context, Context)
+    refuse(Error.INVALID_OPERATION, "programs in SPIR-V are not supported")
+
+
+@creates(
+    "void *clCreateProgramWithBuiltInKernels(void *context, unsigned count, const void *devices, const char *names, "
+    "int *error)"
+)
+def create_built_in(call: HostCall, context: int, *_more: int) -> Code:
+    call.process.find(call, context, Context)
+    refuse(Error.INVALID_VALUE, "there are no built-in kernels")
+
+
+@API(
+    "int clBuildProgram(void *program, unsigned count, const void *devices, const char *options, void *notify, "
+    "void *data)"
+)
+async def build(call: HostCall, handle: int, count: int, devices: int, options: int, notify: int, data: int) -> int:
+    program: OpenClProgram = call.process
+    code = program.find(call, handle, Code)
+    await _check_build(call, code, count, devices, notify, data)
+    given = await call.text(options) if options else ""
+    read = read_options(given, _folder_of(program), Error.INVALID_BUILD_OPTIONS)
+    _begin(code, given, read)
+    if code.source is not None:
+        code.binary, code.log = _compiled(program, code, read, [])
+    if code.binary:
+        _load(program, code)
+    code.status = BUILT if code.module is not None else FAILED
+    code.kind = EXECUTABLE if code.module is not None else 0
+    return await _built(call, code, notify, data, Error.BUILD_PROGRAM_FAILURE)
+
+
+@API(
+    "int clCompileProgram(void *program, unsigned count, const void *devices, const char *options, unsigned number, "
+    "const void *headers, const char **names, void *notify, void *data)"
+)
+async def compile_alone(
+    call: HostCall, handle: int, count: int, devices: int, options: int, number: int, headers: int, names: int,
+    notify: int, data: int,
+) -> int:  # fmt: skip
+    program: OpenClProgram = call.process
+    code = program.find(call, handle, Code)
+    await _check_build(call, code, count, devices, notify, data)
+    if bool(number) != bool(headers) or bool(number) != bool(names):
+        refuse(Error.INVALID_VALUE, "headers come with their number and their names")
+    if code.source is None:
+        refuse(Error.INVALID_OPERATION, f"{program.named(code)} has no source")
+    given = await call.text(options) if options else ""
+    read = read_options(given, _folder_of(program), Error.INVALID_COMPILER_OPTIONS)
+    _begin(code, given, read)
+    included = await program.find_all(call, number, headers, Code)
+    texts = [await call.text(pointer) for pointer in await program.words_at(call, names, number)]
+    sources = {name: each.source or "" for name, each in zip(texts, included, strict=True)}
+    code.binary, code.log = _compiled(program, code, read, ["-c", "-emit-llvm"], sources)
+    code.status, code.kind = (BUILT, OBJECT) if code.binary else (FAILED, 0)
+    return await _built(call, code, notify, data, Error.COMPILE_PROGRAM_FAILURE)
+
+
+@creates(
+    "void *clLinkProgram(void *context, unsigned count, const void *devices, const char *options, unsigned number, "
+    "const void *programs, void *notify, void *data, int *error)"
+)
+async def link(
+    call: HostCall, context: int, count: int, devices: int, options: int, number: int, programs: int, notify: int,
+    data: int,
+) -> tuple[Code, int]:  # fmt: skip
+    program: OpenClProgram = call.process
+    owner = program.find(call, context, Context)
+    if not number or not programs:
+        refuse(Error.INVALID_VALUE, "no program is given")
+    given = await call.text(options) if options else ""
+    read = read_options(given, _folder_of(program), Error.INVALID_LINKER_OPTIONS)
+    inputs = await program.find_all(call, number, programs, Code)
+    for each in inputs:
+        if each.kind not in (OBJECT, LIBRARY) or not each.binary:
+            refuse(Error.INVALID_OPERATION, f"{program.named(each)} is not compiled, or was linked")
+    program.sources += 1
+    made = Code(origin=call, context=owner, source="", number=program.sources)
+    await _check_build(call, made, count, devices, notify, data)
+    program.keep(call, made)
+    _begin(made, given, read)
+    made.standard = max(each.standard for each in inputs)
+    folder = _own_folder(program)
+    words = ["-c", "-emit-llvm"] if read.is_library else []
+    for place, each in enumerate(inputs):
+        path = folder / f"linked-{made.number}-{place}.bc"
+        path.write_bytes(each.binary)
+        words += ["-Xclang", "-mlink-bitcode-file", "-Xclang", str(path)]
+    made.binary, made.log = _compiled(program, made, read, words, is_kept=False)
+    made.source = None
+    if made.binary and not read.is_library:
+        _load(program, made)
+    made.status = BUILT if made.binary and (read.is_library or made.module is not None) else FAILED
+    made.kind = 0 if made.status == FAILED else LIBRARY if read.is_library else EXECUTABLE
+    return made, await _built(call, made, notify, data, Error.LINK_PROGRAM_FAILURE)
+
+
+async def _check_build(call: HostCall, code: Code, count: int, devices: int, notify: int, data: int) -> None:
+    if bool(count) != bool(devices) or (data and not notify):
+        refuse(Error.INVALID_VALUE, "devices come with their number, and data with the function that gets it")
+    for device in await call.process.find_all(call, count, devices, ClDevice):
+        if device not in code.context.devices:
+            refuse(Error.INVALID_DEVICE, "a device does not belong to the context")
+    if code.kernels:
+        refuse(Error.INVALID_OPERATION, f"{call.process.named(code)} has kernels")
+
+
+def _begin(code: Code, given: str, read: Options) -> None:
+    code.options, code.standard, code.log = given, read.standard, ""
+    code.module, code.status = None, IN_PROGRESS
+
+
+async def _built(call: HostCall, code: Code, notify: int, data: int, error: Error) -> int:
+    """Return whether a build has worked; with a function to call, that says it."""
+    if notify:
+        await call.process.begin_callbacks(call)
+        call.process.callbacks.append((notify, (code.handle, data)))
+    if code.status == BUILT:
+        return Error.SUCCESS
+    failure = Failure(error)
+    failure.message = next((line for line in code.log.splitlines() if "error" in line), code.log or "no reason")
+    return failure
+
+
+def _folder_of(program: OpenClProgram) -> str:
+    try:
+        return os.readlink(f"/proc/{program.number}/cwd")
+    except OSError:
+        return "/"
+
+
+def _compiled(
+    program: OpenClProgram,
+    code: Code,
+    options: Options,
+    more: list[str],
+    headers: dict[str, str] | None = None,
+    *,
+    is_kept: bool = True,
+) -> tuple[bytes, str]:
+    """Return what clang makes of a source, and what it says; nothing if it refuses the source."""
+    assert code.source is not None  # noqa: S101 (the caller knows)
+    processor = code.context.devices[0].processor
+    words = (f"{_STANDARD}{options.standard}", *_USUAL, *more, *options.words)
+    key = _key(code, processor, options, words, headers) if is_kept else None
+    cache = CodeCache("programs")
+    known = cache.read(key) if key is not None else None
+    if known is not None:
+        size = int.from_bytes(known[:8], "little")
+        return known[8 + size :], known[8 : 8 + size].decode(errors="replace")
+    folder = _own_folder(program) / f"opencl-{code.number}"
+    folder.mkdir(exist_ok=True)
+    for name, content in (headers or {}).items():
+        path = folder / name.lstrip("/")
+        if folder in path.resolve().parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, errors="surrogateescape")
+    path = folder / f"program{code.number}.cl"
+    path.write_text(code.source, errors="surrogateescape")
+    words = (*words, *(("-I", str(folder)) if headers else ()), f"-ffile-prefix-map={folder}/=")
+    try:
+        compiled = compile_source(str(path), Recipe(processor, options.level, words, is_watched=False))
+    except (DwarfGpuError, OSError) as error:
+        log = getattr(error, "messages", "") or f"{error}\n"
+        return b"", log.replace(f"{folder}/", "")
+    log = compiled.messages.replace(f"{folder}/", "")
+    if key is not None:
+        said = log.encode(errors="replace")
+        cache.write(key, len(said).to_bytes(8, "little") + said + compiled.code)
+    return compiled.code, log
+
+
+def _own_folder(program: OpenClProgram) -> Path:
+    if program.folder is None:
+        program.folder = PrivateFolder()
+    return program.folder.path
+
+
+def _key(
+    code: Code, processor: str, options: Options, words: tuple[str, ...], headers: dict[str, str] | None
+) -> bytes | None:
+    """Return the hash of all that code depends on; None if files of the program are among it."""
+    source = code.source or ""
+    if "#include" in source and any(word_.startswith("-I") for word_ in words):
+        return None
+    clang = find_clang()
+    parts = [clang.path, clang.banner, processor, options.level, *words, str(code.number), source]
+    parts += [part for pair in sorted((headers or {}).items()) for part in pair]
+    return hashlib.sha256(b"\0".join(part.encode(errors="surrogateescape") for part in parts)).digest()
+
+
+def _load(program: OpenClProgram, code: Code) -> None:
+    """Open the code that was built; the log says why if it cannot be."""
+    try:
+        code.module = program.device.module(code.binary, f"program{code.number}")
+    except DwarfGpuError as error:
+        code.log += f"{error}\n"
+
+
+# --- What is known of programs ----------------------------------------------------------------------------------------
+
+
+def names_of(code: Code) -> list[str]:
+    """Return the kernels of a program that was built."""
+    return [] if code.module is None else [*code.module.file.kernel_names()]
+
+
+@API("int clGetProgramInfo(void *program, unsigned wanted, size_t size, void *value, size_t *needed)")
+async def program_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+    program: OpenClProgram = call.process
+    code = program.find(call, handle, Code)
+    count = len(code.context.devices)
+    if wanted == _BINARIES:
+        if value and size < 8 * count:
+            refuse(Error.INVALID_VALUE, f"there is room for {size} bytes of pointers")
+        for pointer in await program.words_at(call, value, count) if value else ():
+            if pointer:
+                call.write(pointer, code.binary)
+        if needed:
+            call.write_number(needed, 8 * count)
+        return Error.SUCCESS
+    if wanted in (0x1167, 0x1168) and code.module is None:
+        refuse(Error.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
+    names = names_of(code)
+    answers: Answers = {
+        0x1160: half_word(code.references),
+        0x1161: word(code.context.handle),
+        0x1162: half_word(count),
+        0x1163: word(*(device.handle for device in code.context.devices)),
+        0x1164: text(code.source or ""),
+        0x1165: word(*[len(code.binary)] * count),
+        0x1167: word(len(names)),
+        0x1168: text(";".join(names)),
+        0x1169: b"",
+        0x116A: half_word(0),
+        0x116B: half_word(0),
+    }
+    return answer(call, answers, wanted, size, value, needed)
+
+
+@API(
+    "int clGetProgramBuildInfo(void *program, void *device, unsigned wanted, size_t size, void *value, size_t *needed)"
+)
+def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
+    program: OpenClProgram = call.process
+    code = program.find(call, handle, Code)
+    if program.find(call, device, ClDevice) not in code.context.devices:
+        refuse(Error.INVALID_DEVICE, "the device does not belong to the program")
+    answers: Answers = {
+        0x1181: half_word(code.status),
+        0x1182: text(code.options),
+        0x1183: text(code.log),
+        0x1184: half_word(code.kind),
+        0x1185: word(0),
+    }
+    return answer(call, answers, wanted, size, value, needed)
+
+
+@API("int clSetProgramReleaseCallback(void *program, void *function, void *data)")
+def ends_with(call: HostCall, handle: int, *_more: int) -> int:
+    call.process.find(call, handle, Code)
+    refuse(Error.INVALID_OPERATION, "programs have no destructors of variables here")
+
+
+@API("int clSetProgramSpecializationConstant(void *program, unsigned number, size_t size, const void *value)")
+def specialize(call: HostCall, handle: int, *_more: Any) -> int:
+    call.process.find(call, handle, Code)
+    refuse(Error.INVALID_PROGRAM, "the program is not in SPIR-V")

@@ -1,0 +1,420 @@
+"""Kernels, their arguments, and the ranges of work-items that execute them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.program.code.kernel_parameters import explicit_arguments
+from dwarfgpu.runtimes.opencl.code import names_of
+from dwarfgpu.runtimes.opencl.commands import Work, enqueues, memory_of
+from dwarfgpu.runtimes.opencl.contexts import LOCAL, MOST_ITEMS, creates, list_out
+from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.images import HEADER, flags_of
+from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
+from dwarfgpu.runtimes.opencl.objects import ClDevice, ClObject, Code, Kernel, Memory, Queue, Sampler
+from dwarfgpu.runtimes.opencl.program import API
+from dwarfgpu.targets.amdgpu.initial_state import align
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.opencl.info import Answers
+    from dwarfgpu.runtimes.opencl.program import OpenClProgram
+
+NDRANGE, TASK = 0x11F0, 0x11F1
+_LOCAL = "dynamic_shared_pointer"
+_MEMORY = ("global_buffer", "image", "pipe")
+_SPACES = {"global": 0x119B, "local": 0x119C, "constant": 0x119D}
+_ACCESSES = {"read_only": 0x11A0, "write_only": 0x11A1, "read_write": 0x11A2}
+_PRIVATE, _NO_ACCESS = 0x119E, 0x11A3
+_CONST, _RESTRICT, _VOLATILE = 1, 2, 4
+_WAVES_FOR = (64, 4, 1)
+"""The largest extents of a work-group that nobody has chosen, along each axis of several."""
+
+
+def _kernel(call: HostCall, code: Code, name: str) -> Kernel:
+    program: OpenClProgram = call.process
+    if code.module is None:
+        refuse(Error.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
+    if name not in names_of(code):
+        known = ", ".join(names_of(code)) or "none"
+        refuse(Error.INVALID_KERNEL_NAME, f"there is no kernel {name!r:.60} (there are: {known})")
+    found = code.module.file.kernels_named([name])[0]
+    code.kernels += 1
+    made = Kernel(origin=call, code=code, kernel=code.module.kernel(name), arguments=explicit_arguments(found))
+    return program.keep(call, made)
+
+
+@creates("void *clCreateKernel(void *program, const char *name, int *error)")
+async def create_kernel(call: HostCall, handle: int, name: int) -> Kernel:
+    code = call.process.find(call, handle, Code)
+    if not name:
+        refuse(Error.INVALID_VALUE, "the name of the kernel is NULL")
+    return _kernel(call, code, await call.text(name))
+
+
+@API("int clCreateKernelsInProgram(void *program, unsigned room, void **kernels, unsigned *count)")
+def create_kernels(call: HostCall, handle: int, room: int, pointer: int, count: int) -> int:
+    code = call.process.find(call, handle, Code)
+    names = names_of(code)
+    if code.module is None:
+        refuse(Error.INVALID_PROGRAM_EXECUTABLE, f"{call.process.named(code)} is not built")
+    if pointer and room < len(names):
+        refuse(Error.INVALID_VALUE, f"there is room for {room} of {len(names)} kernels")
+    if pointer:
+        made = [_kernel(call, code, name).handle for name in names]
+        return list_out(call, made, room, pointer, count)
+    if count:
+        call.write_number(count, len(names), 4)
+    return Error.SUCCESS
+
+
+@creates("void *clCloneKernel(void *kernel, int *error)")
+def clone(call: HostCall, handle: int) -> Kernel:
+    program: OpenClProgram = call.process
+    kernel = program.find(call, handle, Kernel)
+    kernel.code.kernels += 1
+    made = Kernel(
+        origin=call, code=kernel.code, kernel=kernel.kernel, arguments=kernel.arguments, values={**kernel.values}
+    )
+    return program.keep(call, made)
+
+
+# --- Arguments --------------------------------------------------------------------------------------------------------
+
+
+def _argument(call: HostCall, kernel: Kernel, number: int) -> KernelArgument:
+    if number >= len(kernel.arguments):
+        refuse(Error.INVALID_ARG_INDEX, f"{kernel.kernel.name} has {len(kernel.arguments)} arguments, and no {number}")
+    return kernel.arguments[number]
+
+
+def _named(kernel: Kernel, number: int) -> str:
+    """Return how messages name an argument."""
+    name = kernel.arguments[number].name
+    return f"argument {number} of {kernel.kernel.name}" + (f", `{name}`," if name else "")
+
+
+@API("int clSetKernelArg(void *kernel, unsigned number, size_t size, const void *value)")
+async def set_argument(call: HostCall, handle: int, number: int, size: int, value: int) -> int:
+    program: OpenClProgram = call.process
+    kernel = program.find(call, handle, Kernel)
+    argument = _argument(call, kernel, number)
+    what = _named(kernel, number)
+    if argument.value_kind == _LOCAL:
+        if value:
+            refuse(Error.INVALID_ARG_VALUE, f"{what} is in local memory, and has no value")
+        if not size:
+            refuse(Error.INVALID_ARG_SIZE, f"{what} is in local memory, and is given no size")
+        kernel.values[number] = size
+        return Error.SUCCESS
+    is_memory, is_sampler = argument.value_kind in _MEMORY, argument.value_kind == "sampler"
+    wanted = 8 if is_memory or is_sampler else argument.size or 0
+    if size != wanted:
+        refuse(Error.INVALID_ARG_SIZE, f"{what} has {wanted} bytes, and {size} are given")
+    if not value:
+        if not is_memory or argument.value_kind == "image":
+            refuse(Error.INVALID_ARG_VALUE, f"{what} is given no value")
+        kernel.values[number] = bytes(8)
+        return Error.SUCCESS
+    content = await call.read(value, size)
+    if is_sampler:
+        kernel.values[number] = program.find(call, int.from_bytes(content, "little"), Sampler)
+    elif is_memory:
+        kernel.values[number] = _memory(call, int.from_bytes(content, "little"), argument, what)
+    else:
+        kernel.values[number] = content
+    return Error.SUCCESS
+
+
+def _memory(call: HostCall, handle: int, argument: KernelArgument, what: str) -> Memory | bytes:
+    program: OpenClProgram = call.process
+    if not handle and argument.value_kind != "image":
+        return bytes(8)
+    found = program.objects.get(handle)
+    if not isinstance(found, Memory):
+        problem = "a sampler" if isinstance(found, Sampler) else f"{handle:#x}, which is no memory object"
+        refuse(Error.INVALID_MEM_OBJECT, f"{what} is given {problem}")
+    memory: Memory = program.find(call, handle, Memory)
+    if (memory.image is not None) != (argument.value_kind == "image"):
+        given = "a buffer" if memory.image is None else "an image"
+        refuse(Error.INVALID_ARG_VALUE, f"{what} is given {given}: {program.named(memory)}")
+    return memory
+
+
+@API("int clSetKernelArgSVMPointer(void *kernel, unsigned number, const void *pointer)")
+def set_pointer(call: HostCall, handle: int, number: int, pointer: int) -> int:
+    kernel = call.process.find(call, handle, Kernel)
+    if _argument(call, kernel, number).value_kind != "global_buffer":
+        refuse(Error.INVALID_ARG_VALUE, f"{_named(kernel, number)} is no pointer")
+    kernel.values[number] = word(pointer)
+    return Error.SUCCESS
+
+
+@API("int clSetKernelExecInfo(void *kernel, unsigned wanted, size_t size, const void *value)")
+def set_use(call: HostCall, handle: int, wanted: int, size: int, value: int) -> int:
+    """Do nothing: all shared memory can be reached."""
+    call.process.find(call, handle, Kernel)
+    if wanted not in (0x11B6, 0x11B7) or not size or not value:
+        refuse(Error.INVALID_VALUE, f"{wanted:#x} is nothing that a kernel can be told")
+    return Error.SUCCESS
+
+
+# --- What is known of kernels -----------------------------------------------------------------------------------------
+
+
+def metadata_of(kernel: Kernel) -> KernelMetadata | None:
+    """Return what the code says of a kernel."""
+    return kernel.kernel.module.file.kernels_named([kernel.kernel.name])[0].metadata
+
+
+@API("int clGetKernelInfo(void *kernel, unsigned wanted, size_t size, void *value, size_t *needed)")
+def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+    kernel = call.process.find(call, handle, Kernel)
+    answers: Answers = {
+        0x1190: text(kernel.kernel.name),
+        0x1191: half_word(len(kernel.arguments)),
+        0x1192: half_word(kernel.references),
+        0x1193: word(kernel.code.context.handle),
+        0x1194: word(kernel.code.handle),
+        0x1195: text(""),
+    }
+    return answer(call, answers, wanted, size, value, needed)
+
+
+@API("int clGetKernelArgInfo(void *kernel, unsigned number, unsigned wanted, size_t size, void *value, size_t *needed)")
+def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: int, value: int, needed: int) -> int:
+    kernel = call.process.find(call, handle, Kernel)
+    argument = _argument(call, kernel, number)
+    flags = (argument.is_const, _CONST), (argument.is_restrict, _RESTRICT), (argument.is_volatile, _VOLATILE)
+    space = "local" if argument.value_kind == _LOCAL else argument.address_space or ""
+    if argument.value_kind == "image":
+        space = "global"
+    answers: Answers = {
+        0x1196: half_word(_SPACES.get(space, _PRIVATE)),
+        0x1197: half_word(_ACCESSES.get(argument.access or "", _NO_ACCESS)),
+        0x1198: text(argument.type_name or ""),
+        0x1199: word(sum(bit for is_set, bit in flags if is_set)),
+        0x119A: text(argument.name or ""),
+    }
+    return answer(call, answers, wanted, size, value, needed)
+
+
+def _group_limit(kernel: Kernel) -> int:
+    metadata = metadata_of(kernel)
+    return min((metadata.max_flat_workgroup_size if metadata else None) or MOST_ITEMS, MOST_ITEMS)
+
+
+def _required(kernel: Kernel) -> tuple[int, ...]:
+    metadata = metadata_of(kernel)
+    return tuple((metadata.reqd_workgroup_size if metadata else None) or (0, 0, 0))
+
+
+def _wave(kernel: Kernel) -> int:
+    metadata = metadata_of(kernel)
+    return (metadata.wavefront_size if metadata else None) or 64
+
+
+def _check_device(call: HostCall, kernel: Kernel, device: int) -> None:
+    found = call.process.find(call, device, ClDevice) if device else kernel.code.context.devices[0]
+    if found not in kernel.code.context.devices:
+        refuse(Error.INVALID_DEVICE, "the device does not belong to the kernel")
+
+
+def _local_size(kernel: Kernel) -> int:
+    metadata = metadata_of(kernel)
+    fixed = (metadata.group_segment_fixed_size if metadata else None) or 0
+    return fixed + sum(value for value in kernel.values.values() if isinstance(value, int))
+
+
+@API(
+    "int clGetKernelWorkGroupInfo(void *kernel, void *device, unsigned wanted, size_t size, void *value, "
+    "size_t *needed)"
+)
+def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
+    kernel = call.process.find(call, handle, Kernel)
+    _check_device(call, kernel, device)
+    metadata = metadata_of(kernel)
+    private = (metadata.private_segment_fixed_size if metadata else None) or 0
+    answers: Answers = {
+        0x11B0: word(_group_limit(kernel)),
+        0x11B1: word(*_required(kernel)),
+        0x11B2: word(_local_size(kernel)),
+        0x11B3: word(_wave(kernel)),
+        0x11B4: word(private),
+    }
+    return answer(call, answers, wanted, size, value, needed)
+
+
+@API(
+    "int clGetKernelSubGroupInfo(void *kernel, void *device, unsigned wanted, size_t input_size, const void *input, "
+    "size_t size, void *value, size_t *needed)",
+    "int clGetKernelSubGroupInfoKHR(void *kernel, void *device, unsigned wanted, size_t input_size, const void *input, "
+    "size_t size, void *value, size_t *needed)",
+)
+async def sub_group_info(
+    call: HostCall, handle: int, device: int, wanted: int, input_size: int, pointer: int, size: int, value: int,
+    needed: int,
+) -> int:  # fmt: skip
+    program: OpenClProgram = call.process
+    kernel = program.find(call, handle, Kernel)
+    _check_device(call, kernel, device)
+    wave, limit = _wave(kernel), _group_limit(kernel)
+    given = await program.words_at(call, pointer, input_size // 8) if pointer else []
+    if wanted in (0x2033, 0x2034, 0x11B8) and not given:
+        refuse(Error.INVALID_VALUE, "the size of a work-group, or a number of sub-groups, is needed")
+    items = math.prod(given)
+    row = [wave * items, *[1] * (size // 8 - 1)] if wave * items <= limit else [0] * max(1, size // 8)
+    answers: Answers = {
+        0x2033: word(min(wave, items)),
+        0x2034: word(-(-items // wave)),
+        0x11B8: word(*row),
+        0x11B9: word(-(-limit // wave)),
+        0x11BA: word(0),
+    }
+    return answer(call, answers, wanted, size, value, needed)
+
+
+@API(
+    "int clGetKernelSuggestedLocalWorkSizeKHR(void *queue, void *kernel, unsigned axes, const void *offset, "
+    "const void *range, void *size)"
+)
+async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: int, pointer: int, target: int) -> int:
+    program: OpenClProgram = call.process
+    program.find(call, queue, Queue)
+    kernel = program.find(call, handle, Kernel)
+    if not 1 <= axes <= 3 or not pointer or not target:
+        refuse(Error.INVALID_VALUE, "a range and room for a size are needed")
+    grid = await program.words_at(call, pointer, axes)
+    call.write(target, word(*_chosen(kernel, grid)))
+    return Error.SUCCESS
+
+
+# --- Execution --------------------------------------------------------------------------------------------------------
+
+
+@enqueues(
+    NDRANGE, "int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned axes, const void *offset, "
+    "const void *range, const void *group, unsigned count, const void *waits, void **event)",
+)  # fmt: skip
+async def execute(call: HostCall, queue: Queue, handle: int, axes: int, offset: int, range_: int, group: int) -> Work:
+    program: OpenClProgram = call.process
+    kernel = program.find(call, handle, Kernel)
+    if not 1 <= axes <= 3:
+        refuse(Error.INVALID_WORK_DIMENSION, f"a range has 1 to 3 dimensions, and not {axes}")
+    grid = await program.words_at(call, range_, axes) if range_ else [0] * axes
+    places = await program.words_at(call, offset, axes) if offset else [0] * axes
+    sizes = await program.words_at(call, group, axes) if group else None
+    return _work(call, queue, kernel, grid, sizes, places)
+
+
+@enqueues(
+    TASK, "int clEnqueueTask(void *queue, void *kernel, unsigned count, const void *waits, void **event)",
+)  # fmt: skip
+def execute_one(call: HostCall, queue: Queue, handle: int) -> Work:
+    return _work(call, queue, call.process.find(call, handle, Kernel), [1], [1], [0])
+
+
+def _work(
+    call: HostCall, queue: Queue, kernel: Kernel, grid: list[int], group: list[int] | None, offset: list[int]
+) -> Work:
+    """Check a range, and take what the arguments are now."""
+    program: OpenClProgram = call.process
+    name = kernel.kernel.name
+    if kernel.code.context is not queue.context:
+        refuse(Error.INVALID_CONTEXT, f"{name} belongs to another context than the queue")
+    missing = [_named(kernel, number) for number in range(len(kernel.arguments)) if number not in kernel.values]
+    if missing:
+        refuse(Error.INVALID_KERNEL_ARGS, f"{' and '.join(missing).rstrip(',')} was given no value")
+    sizes = _checked(kernel, grid, group)
+    if _local_size(kernel) > LOCAL:
+        refuse(Error.OUT_OF_RESOURCES, f"{name} needs {_local_size(kernel)} bytes of local memory: there are {LOCAL}")
+    segment, shared = _segment(kernel)
+    used = tuple(
+        memory_of(call, queue, value.handle) if isinstance(value, Memory) else value
+        for value in kernel.values.values()
+        if isinstance(value, ClObject)
+    )
+
+    async def run(by: HostCall) -> None:
+        if not all(grid):
+            return
+        if by.thread.has_pending:
+            await by.read(0, 0)
+        launch = program.device.launch(
+            kernel.kernel, tuple(grid), sizes, segment, shared=shared, offset=tuple(offset), origin=call
+        )
+        if launch.running is not None and launch.halt is None:  # a debugger ends it
+            await program.wait(by, lambda: launch.halt is not None)
+        if launch.executed:
+            program.time += launch.executed
+        if not launch.has_ended:
+            refuse(Error.OUT_OF_RESOURCES)
+
+    return Work(run, (kernel, *used))
+
+
+def _checked(kernel: Kernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:
+    """Return the size of work-groups, which a program may leave to the platform."""
+    name, limit, required = kernel.kernel.name, _group_limit(kernel), _required(kernel)
+    if any(size >= 1 << 32 for size in grid):
+        refuse(Error.INVALID_GLOBAL_WORK_SIZE, f"{name} is executed for {grid} work-items")
+    if group is None:
+        return _chosen(kernel, grid)
+    text_ = "x".join(map(str, group))
+    if not all(group):
+        refuse(Error.INVALID_WORK_GROUP_SIZE, f"{name} is executed in work-groups of {text_} work-items")
+    if any(size > MOST_ITEMS for size in group):
+        refuse(Error.INVALID_WORK_ITEM_SIZE, f"a work-group has at most {MOST_ITEMS} work-items along an axis: {text_}")
+    if math.prod(group) > limit:
+        refuse(Error.INVALID_WORK_GROUP_SIZE, f"work-groups of {name} have at most {limit} work-items: {text_}")
+    if any(required) and (*group, 1, 1)[:3] != required:
+        wanted = "x".join(map(str, required))
+        refuse(Error.INVALID_WORK_GROUP_SIZE, f"{name} demands work-groups of {wanted}, and not {text_}")
+    if any(whole % size for whole, size in zip(grid, group, strict=True)) and not _may_be_uneven(kernel):
+        whole = "x".join(map(str, grid))
+        message = f"work-groups of {text_} do not divide {whole} work-items, and OpenCL C 1.2 needs that"
+        refuse(Error.INVALID_WORK_GROUP_SIZE, message)
+    return tuple(group)
+
+
+def _may_be_uneven(kernel: Kernel) -> bool:
+    """Return whether the last work-groups may be smaller."""
+    is_new = kernel.code.standard in ("CL2.0", "CL3.0") or kernel.code.source is None
+    return is_new and "-cl-uniform-work-group-size" not in kernel.code.options
+
+
+def _chosen(kernel: Kernel, grid: list[int]) -> tuple[int, ...]:
+    """Return a size of work-groups that divides a range."""
+    required = _required(kernel)
+    if any(required):
+        return tuple(required[: len(grid)])
+    limit = _group_limit(kernel)
+    most = _WAVES_FOR if len(grid) > 1 else (256,)
+    sizes: list[int] = []
+    for whole, largest in zip(grid, most, strict=False):
+        room = min(largest, limit // math.prod(sizes))
+        sizes.append(next(size for size in range(max(1, min(whole, room)), 0, -1) if not whole % size))
+    return tuple(sizes)
+
+
+def _segment(kernel: Kernel) -> tuple[bytes, int]:
+    """Return the arguments as the kernel reads them, and the bytes of local memory that they need."""
+    metadata = metadata_of(kernel)
+    fixed = local = (metadata.group_segment_fixed_size if metadata else None) or 0
+    values = []
+    for number, argument in enumerate(kernel.arguments):
+        value: Any = kernel.values[number]
+        size = argument.size or 0
+        if isinstance(value, int):
+            local = align(local, max(argument.pointee_align or 16, 1))
+            values.append(local.to_bytes(size, "little"))
+            local += value
+        elif isinstance(value, Memory):
+            values.append(word(value.address if value.image is None else value.address - HEADER))
+        elif isinstance(value, Sampler):
+            values.append(word(flags_of(value)))
+        else:
+            values.append(value)
+    return kernel.kernel.segment(values), local - fixed

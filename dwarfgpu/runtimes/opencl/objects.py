@@ -1,0 +1,297 @@
+"""The objects of OpenCL that a program refers to, and the commands that it enqueues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from attrs import define, field
+
+from dwarfgpu.immutable import frozen
+from dwarfgpu.runtimes.opencl.errors import Error
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.device import LoadedModule, ModuleKernel, ProgramDevice
+    from dwarfgpu.runtimes.order import Clock
+
+QUEUED, SUBMITTED, RUNNING, COMPLETE = 3, 2, 1, 0
+"""The states of a command; errors are negative."""
+OUT_OF_ORDER, PROFILING = 1, 2
+"""The properties of a queue."""
+READ_WRITE, WRITE_ONLY, READ_ONLY, USE_HOST, ALLOC_HOST, COPY_HOST = (1 << bit for bit in range(6))
+HOST_WRITE_ONLY, HOST_READ_ONLY, HOST_NO_ACCESS = 1 << 7, 1 << 8, 1 << 9
+"""The flags of memory objects."""
+MAP_READ, MAP_WRITE, MAP_WRITE_ALL = 1, 2, 4
+BUFFER, IMAGE_2D, IMAGE_3D, IMAGE_2D_ARRAY, IMAGE_1D, IMAGE_1D_ARRAY, IMAGE_1D_BUFFER = range(0x10F0, 0x10F7)
+"""The types of memory objects."""
+
+
+@define(eq=False, kw_only=True)
+class ClObject:
+    """Something that a program refers to by a pointer, and counts its references to."""
+
+    origin: HostCall | None
+    """The call that has made it."""
+    handle: int = 0
+    references: int = 1
+    uses: int = 0
+    """The commands that use it and have not ended."""
+    released: HostCall | None = None
+    """The call that has released the last reference."""
+
+    NOUN: ClassVar[str] = "object"
+    ERROR: ClassVar[Error] = Error.INVALID_VALUE
+    """What a function returns that is given none of this kind."""
+
+
+@define(eq=False, kw_only=True)
+class ClPlatform(ClObject):
+    """The platform."""
+
+    NOUN: ClassVar[str] = "platform"
+    ERROR: ClassVar[Error] = Error.INVALID_PLATFORM
+
+
+@define(eq=False, kw_only=True)
+class ClDevice(ClObject):
+    """A device."""
+
+    device: ProgramDevice
+    processor: str
+
+    NOUN: ClassVar[str] = "device"
+    ERROR: ClassVar[Error] = Error.INVALID_DEVICE
+
+
+@define(eq=False, kw_only=True)
+class Context(ClObject):
+    """A context; what is made in it belongs to it."""
+
+    devices: list[ClDevice]
+    properties: bytes
+    """As they were given."""
+    ending: list[tuple[int, int]] = field(factory=list)
+    """The functions to call when it ends, each with its data."""
+
+    NOUN: ClassVar[str] = "context"
+    ERROR: ClassVar[Error] = Error.INVALID_CONTEXT
+
+
+@define(eq=False, kw_only=True)
+class Queue(ClObject):
+    """A queue of commands."""
+
+    context: Context
+    device: ClDevice
+    flags: int
+    properties: bytes
+    """As they were given."""
+    commands: list[Command] = field(factory=list)
+    """Those that have not ended, in order."""
+
+    NOUN: ClassVar[str] = "command queue"
+    ERROR: ClassVar[Error] = Error.INVALID_COMMAND_QUEUE
+
+    @property
+    def is_out_of_order(self) -> bool:
+        return bool(self.flags & OUT_OF_ORDER)
+
+
+@frozen
+class ImageForm:
+    """What an image is: its kind, its texels, and its extents, which are 1 where it has none."""
+
+    kind: int
+    order: int
+    type: int
+    width: int
+    height: int
+    depth: int
+    layers: int
+    texel: int
+    """The bytes of a texel."""
+    host_row: int
+    host_slice: int
+    """The pitches of what the host has."""
+
+    @property
+    def row(self) -> int:
+        """The bytes from a row to the next."""
+        return self.texel * self.width
+
+    @property
+    def slice(self) -> int:
+        """The bytes from a slice, or a layer, to the next."""
+        return self.row * self.height
+
+    @property
+    def extents(self) -> tuple[int, int, int]:
+        """Its size as regions have it: the layers of a 1D array are its second axis."""
+        if self.kind == IMAGE_1D_ARRAY:
+            return self.width, self.layers, 1
+        return self.width, self.height, self.depth * self.layers
+
+    @property
+    def size(self) -> int:
+        """The bytes of all texels."""
+        return self.slice * self.depth * self.layers
+
+
+@frozen
+class Mapping:
+    """A region of a memory object that the host may access."""
+
+    flags: int
+    fetch: Callable[[HostCall], object]
+    """Puts it where the host accesses it."""
+    store: Callable[[HostCall], object]
+    """Puts back what the host has written."""
+    call: HostCall
+
+
+@define(eq=False, kw_only=True)
+class Memory(ClObject):
+    """A buffer, a part of one, or an image."""
+
+    context: Context
+    flags: int
+    size: int
+    host: int
+    """The pointer that the program has given."""
+    address: int
+    """The first byte in the memory of the device; that of an image is behind its description."""
+    parent: Memory | None = None
+    offset: int = 0
+    image: ImageForm | None = None
+    kind: int = BUFFER
+    properties: bytes = b""
+    is_shared: bool = False
+    """Whether the memory is that of `clSVMAlloc`."""
+    mappings: dict[int, list[Mapping]] = field(factory=dict)
+    """What is mapped, by the pointer that the host has."""
+    ending: list[tuple[int, int]] = field(factory=list)
+    """The functions to call when it ends, each with its data."""
+
+    NOUN: ClassVar[str] = "memory object"
+    ERROR: ClassVar[Error] = Error.INVALID_MEM_OBJECT
+
+    @property
+    def uses_host(self) -> bool:
+        """Whether maps are the memory that the program has given."""
+        return bool(self.flags & USE_HOST) and not self.is_shared
+
+
+@define(eq=False, kw_only=True)
+class Sampler(ClObject):
+    """A sampler."""
+
+    context: Context
+    is_normalized: bool
+    addressing: int
+    filter: int
+    properties: bytes = b""
+
+    NOUN: ClassVar[str] = "sampler"
+    ERROR: ClassVar[Error] = Error.INVALID_SAMPLER
+
+
+@define(eq=False, kw_only=True)
+class Code(ClObject):
+    """A program: source or a binary, and what it was built to."""
+
+    context: Context
+    source: str | None = None
+    binary: bytes = b""
+    number: int = 0
+    status: int = -1
+    """``CL_BUILD_NONE``, _ERROR or _SUCCESS."""
+    kind: int = 0
+    """``CL_PROGRAM_BINARY_TYPE_NONE`` and others."""
+    options: str = ""
+    log: str = ""
+    standard: str = ""
+    """What ``-cl-std`` says."""
+    module: LoadedModule | None = None
+    kernels: int = 0
+    """The kernels of it that are there."""
+
+    NOUN: ClassVar[str] = "program"
+    ERROR: ClassVar[Error] = Error.INVALID_PROGRAM
+
+
+@define(eq=False, kw_only=True)
+class Kernel(ClObject):
+    """A kernel with the values of its arguments."""
+
+    code: Code
+    kernel: ModuleKernel
+    arguments: list[KernelArgument]
+    values: dict[int, Any] = field(factory=dict)
+    """Bytes, the size of local memory, or an object, by the number of the argument."""
+
+    NOUN: ClassVar[str] = "kernel"
+    ERROR: ClassVar[Error] = Error.INVALID_KERNEL
+
+
+@define(eq=False, kw_only=True)
+class Event(ClObject):
+    """An event: of a command, or of the user."""
+
+    context: Context
+    command: Command | None = None
+    status_of_user: int = SUBMITTED
+    callbacks: list[tuple[int, int, int]] = field(factory=list)
+    """The states that are waited for, each with the function to call and its data."""
+    clock: Clock = field(factory=dict)
+    """What is done behind it, where that is followed."""
+
+    NOUN: ClassVar[str] = "event"
+    ERROR: ClassVar[Error] = Error.INVALID_EVENT
+
+    @property
+    def status(self) -> int:
+        return self.status_of_user if self.command is None else self.command.status
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status <= COMPLETE
+
+
+@define(eq=False)
+class Command:
+    """A command in a queue."""
+
+    queue: Queue
+    kind: int
+    """Its number in OpenCL: ``CL_COMMAND_NDRANGE_KERNEL`` and others."""
+    call: HostCall
+    """The call that has enqueued it."""
+    waits: list[Event]
+    run: Callable[[HostCall], Any]
+    """Does it by means of a call, which need not be the one that has enqueued it."""
+    uses: tuple[ClObject, ...] = ()
+    is_barrier: bool = False
+    """Whether all commands before it end first, and those behind it begin later."""
+    event: Event | None = None
+    status: int = QUEUED
+    times: list[int] = field(factory=lambda: [0, 0, 0, 0])
+    """When it was queued, submitted, begun and ended."""
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status <= COMPLETE
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it may begin: its queue and its events let it."""
+        if self.status != QUEUED:
+            return False
+        commands = self.queue.commands
+        if not self.queue.is_out_of_order or self.is_barrier:
+            if commands[0] is not self:
+                return False
+        elif any(command.is_barrier for command in commands[: commands.index(self)]):
+            return False
+        return all(event.has_ended for event in self.waits)

@@ -1,0 +1,297 @@
+"""An OpenCL program: its objects, the commands in its queues, and its errors."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from attrs import define, field
+
+from dwarfgpu.runtimes.arena import DEVICE
+from dwarfgpu.runtimes.calling import CallingProgram
+from dwarfgpu.runtimes.opencl.errors import Error, Failure, refuse
+from dwarfgpu.runtimes.opencl.objects import (
+    COMPLETE,
+    RUNNING,
+    ClDevice,
+    ClObject,
+    ClPlatform,
+    Command,
+    Context,
+    Event,
+    Memory,
+    Queue,
+)
+from dwarfgpu.runtimes.prototypes import Api, CallRefused
+
+if TYPE_CHECKING:
+    from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.runtimes.connection import HostCall
+
+_Kind = TypeVar("_Kind", bound=ClObject)
+API = Api()
+USUAL = "gfx1100"
+"""The processor of the device, unless the user names one."""
+STEP = 1000
+"""The nanoseconds between two moments of the clock of events."""
+MOST_LISTED = 1 << 16
+"""The entries of a list that a program gives."""
+
+
+@define(eq=False)
+class OpenClProgram(CallingProgram):
+    """A process that calls functions of OpenCL."""
+
+    API: ClassVar[Api] = API
+    LIBRARY: ClassVar[str] = "libdwarfgpu-opencl.so"
+
+    objects: dict[int, ClObject] = field(factory=dict)
+    """All that were ever made, by their handles: a handle is never used again."""
+    platform: ClPlatform = field(init=False, factory=lambda: ClPlatform(origin=None))
+    devices: list[ClDevice] = field(init=False)
+    dispatch: int = 0
+    """The address of the table of functions, which each object begins with."""
+    starts_callbacks: int = 0
+    """The function of the door that begins the thread for callbacks; 0 once it was called."""
+    callbacks: list[tuple[int, tuple[int, ...]]] = field(factory=list)
+    """The functions of the program that are to be called, with their arguments."""
+    queues: list[Queue] = field(factory=list)
+    opened: Counter[int] = field(factory=Counter)
+    """How often buffers are mapped, by their addresses."""
+    sources: int = 0
+    """How many programs were made."""
+    time: int = 0
+    """The clock of events, which grows with what is done and so is the same in each run."""
+    unread: list[tuple[HostCall, int]] = field(factory=list)
+    """The calls that have failed."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self.device.target = self.device.target or USUAL
+        self.devices = [ClDevice(origin=None, device=self.device, processor=self.device.target)]
+
+    # --- What the server asks -----------------------------------------------------------------------------------------
+
+    def refused(self, call: HostCall, error: DwarfGpuError) -> int:
+        failure = Failure(Error.OUT_OF_RESOURCES)
+        failure.message = str(error)
+        return self.end_call(call, failure)
+
+    def end_call(self, call: HostCall, result: Any) -> int:
+        if isinstance(result, Failure):
+            self.report_failure(call, result)
+            self.unread.append((call, result))
+        return super().end_call(call, result)
+
+    def report_failure(self, call: HostCall, failure: Failure) -> None:
+        """Report why a call fails, if that is for the program to mend."""
+        if failure.message is not None:
+            self.problem("invalid-call", f"{self.name_of_call(call)}: {failure.message}: {Error(failure)}", call)
+
+    def ended(self) -> None:
+        """Report what the program has left, unless a fault kept it from its end."""
+        for call, number in self.unread:
+            name = self.name_of_call(call)
+            if self.host.discards(call.frames, name):
+                self.problem("unread-error", f"{name} fails with {Error(number)}, and nothing looks at that", call)
+        for found in self.objects.values():
+            if isinstance(found, Memory) and found.references > 0 and self.device.failed is None:
+                size = f": {found.size} bytes"
+                self.problem("leak", f"{self.named(found)} was not released{size}", None, ("created", found.origin))
+        super().ended()
+
+    # --- Objects ------------------------------------------------------------------------------------------------------
+
+    def keep(self, call: HostCall, made: _Kind) -> _Kind:
+        """Give an object a handle: the address of a pointer to the table of functions."""
+        made.handle = self.place(call, self.dispatch.to_bytes(8, "little"))
+        self.objects[made.handle] = made
+        return made
+
+    def find(self, call: HostCall, handle: int, kind: type[_Kind]) -> _Kind:
+        """Return an object by its handle; the call ends with an error if there is none, or it was released."""
+        found = self.objects.get(handle)
+        if not isinstance(found, kind):
+            refuse(kind.ERROR, f"{handle:#x} is no {kind.NOUN}")
+        if found.references <= 0:
+            message = f"{self.name_of_call(call)}: {self.named(found)} is used, and was released"
+            self.problem("use-after-release", message, call, *_history(found))
+            refuse(kind.ERROR)
+        return found
+
+    async def find_all(self, call: HostCall, count: int, pointer: int, kind: type[_Kind]) -> list[_Kind]:
+        """Return the objects of a list that the program has."""
+        return [self.find(call, handle, kind) for handle in await self.words_at(call, pointer, count)]
+
+    def named(self, found: ClObject) -> str:
+        """Return how messages name an object: by the variable that it was assigned to, and the line."""
+        if found.origin is None:
+            return f"the {found.NOUN} {found.handle:#x}"
+        line, name = self.host.line(found.origin.frames), self.host.named(found.origin.frames)
+        where = f" from {line.place}" if line is not None else f" {found.handle:#x}"
+        return f"`{name}`{where}" if name is not None else f"the {found.NOUN}{where}"
+
+    def retain(self, found: ClObject) -> None:
+        found.references += 1
+
+    def release(self, call: HostCall, found: ClObject) -> None:
+        """Remove a reference; what has none is ended as soon as no command uses it."""
+        found.references -= 1
+        if not found.references:
+            found.released = call
+            self.end_unused(call, found)
+
+    def end_unused(self, call: HostCall, found: ClObject) -> None:
+        """End an object that nothing refers to, nor uses."""
+        if found.references > 0 or found.uses > 0:
+            return
+        if isinstance(found, (Memory, Context)):
+            for function, data in reversed(found.ending):
+                self.callbacks.append((function, (found.handle, data)))
+        if isinstance(found, Queue) and found in self.queues:
+            self.queues.remove(found)
+        if isinstance(found, Memory):
+            if found.mappings:
+                mapped = next(iter(found.mappings.values()))[0]
+                message = f"{self.named(found)} is released while it is mapped"
+                self.problem("map", message, call, ("mapped", mapped.call), ("created", found.origin))
+            if found.parent is not None:
+                found.parent.uses -= 1
+                self.end_unused(call, found.parent)
+            elif not found.is_shared:
+                buffer = self.device.arena.holding(found.address)
+                if buffer is not None and buffer.freed is None:
+                    call.protect(buffer.address, buffer.pages, is_open=False)
+                    self.device.free(buffer.address, found.released)
+
+    # --- Commands -----------------------------------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """Return the time of the clock of events, which goes on."""
+        self.time += STEP
+        return self.time
+
+    async def enqueue(self, call: HostCall, command: Command, event: int = 0, *, is_blocking: bool = False) -> None:
+        """Put a command into its queue, and do what can be done; ``event`` is where the program wants its event."""
+        command.times[0] = command.times[1] = self.now()
+        for used in command.uses:
+            used.uses += 1
+        if event:
+            made = Event(origin=call, context=command.queue.context, command=command)
+            command.event = self.keep(call, made)
+            call.write_number(event, made.handle)
+        command.queue.commands.append(command)
+        command.queue.uses += 1
+        await self.advance(call)
+        if is_blocking:
+            await self.wait_for(call, lambda: command.has_ended)
+            if command.status < 0:
+                refuse(Error(command.status))
+
+    async def advance(self, call: HostCall) -> None:
+        """Do all commands that are ready, by means of a call."""
+        while True:
+            ready = (command for queue in self.queues for command in queue.commands if command.is_ready)
+            command = next(ready, None)
+            if command is None:
+                return
+            await self._do(call, command)
+
+    async def wait_for(self, call: HostCall, condition: Callable[[], bool]) -> None:
+        """Let a call wait; commands that become ready meanwhile are done."""
+        await self.advance(call)
+        await self.wait(call, condition)
+
+    async def _do(self, call: HostCall, command: Command) -> None:
+        status: int = Error.OUT_OF_RESOURCES
+        self._set(command, RUNNING)
+        command.times[2] = self.now()
+        try:
+            if any(event.status < 0 for event in command.waits):
+                refuse(Error.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+            done = command.run(call)
+            if inspect.iscoroutine(done):
+                await done
+            if call.thread.has_pending:
+                await call.read(0, 0)  # what it copies is there before others know that it has ended
+            status = COMPLETE
+        except CallRefused as refused:
+            status = refused.result
+            if refused.result.message is not None:
+                self.report_failure(command.call, refused.result)
+        finally:
+            command.times[3] = self.now()
+            command.queue.commands.remove(command)
+            self._set(command, status)
+            for used in (*command.uses, command.queue):
+                used.uses -= 1
+                self.end_unused(call, used)
+
+    def _set(self, command: Command, status: int) -> None:
+        command.status = status
+        if command.event is not None:
+            self.call_back(command.event)
+
+    def call_back(self, event: Event) -> None:
+        """Let the functions be called that wait for the state of an event."""
+        for waiting in [*event.callbacks]:
+            state, function, data = waiting
+            if event.status <= state:
+                event.callbacks.remove(waiting)
+                reached = event.status if event.status < 0 else state
+                self.callbacks.append((function, (event.handle, reached & 0xFFFFFFFF, data)))
+
+    async def begin_callbacks(self, call: HostCall) -> None:
+        """Begin the thread in which functions of the program are called."""
+        if self.starts_callbacks:
+            function, self.starts_callbacks = self.starts_callbacks, 0
+            await call.invoke(function)
+
+    # --- Memory -------------------------------------------------------------------------------------------------------
+
+    def allocate(self, call: HostCall, size: int) -> int:
+        """Return the address of new memory of the device."""
+        address = self.device.malloc(size, origin=call)
+        if not address:
+            refuse(Error.MEM_OBJECT_ALLOCATION_FAILURE, f"there is no room for {size} bytes")
+        return address
+
+    def open(self, call: HostCall, memory: Memory) -> None:
+        """Let the host access the memory of the device that an object is."""
+        buffer = self.device.arena.holding(memory.address)
+        if buffer is not None and buffer.kind == DEVICE:
+            self.opened[buffer.address] += 1
+            call.protect(buffer.address, buffer.pages, is_open=True)
+
+    def close(self, call: HostCall, memory: Memory) -> None:
+        """Let the host access the memory of an object no more, unless another map needs it."""
+        buffer = self.device.arena.holding(memory.address)
+        if buffer is not None and buffer.kind == DEVICE:
+            self.opened[buffer.address] -= 1
+            if not self.opened[buffer.address]:
+                call.protect(buffer.address, buffer.pages, is_open=False)
+
+    async def words_at(self, call: HostCall, pointer: int, count: int) -> list[int]:
+        """Return words of 8 bytes that a program has."""
+        if count > MOST_LISTED:
+            refuse(Error.INVALID_VALUE, f"{count} entries are given")
+        return words_of(await call.read(pointer, 8 * count)) if count else []
+
+    def copy(self, call: HostCall, to: int, source: int, size: int) -> None:
+        """Let the program copy bytes; those that it puts into memory of the device count as defined."""
+        call.copy(to, source, size)
+        if to in self.device.arena:
+            self.device.define(to, size)
+
+
+def _history(found: ClObject) -> Iterable[tuple[str, HostCall]]:
+    return [
+        (what, call) for what, call in (("released", found.released), ("created", found.origin)) if call is not None
+    ]
+
+
+def words_of(content: bytes) -> list[int]:
+    """Return the words of 8 bytes that some bytes are."""
+    return [int.from_bytes(content[at : at + 8], "little") for at in range(0, len(content), 8)]
