@@ -168,7 +168,8 @@ class Library:
     """The built-in functions, as bitcode for a clang, a processor and options."""
 
     def __init__(self, clang: Clang, target: Target, options: tuple[str, ...]) -> None:
-        machine = [word for word in options if word.startswith("-m") and word != "-mllvm"]  # how functions are called
+        # how functions are called; the others name what is linked, or have a word of their own
+        machine = [word for word in options if word.startswith("-m") and not word.startswith(("-mllvm", "-mlink"))]
         versions = [word.partition("=")[2] for word in machine if word.startswith("-mcode-object-version=")]
         self._abi = versions[-1] if versions else str(ABI if clang.version >= 15 else 4)
         self.options = [f"-mcode-object-version={self._abi}"]

@@ -326,7 +326,8 @@ def _work(
         refuse(Error.INVALID_CONTEXT, f"{name} belongs to another context than the queue")
     missing = [_named(kernel, number) for number in range(len(kernel.arguments)) if number not in kernel.values]
     if missing:
-        refuse(Error.INVALID_KERNEL_ARGS, f"{' and '.join(missing).rstrip(',')} was given no value")
+        verb = "were" if len(missing) > 1 else "was"
+        refuse(Error.INVALID_KERNEL_ARGS, f"{' and '.join(missing)} {verb} given no value")
     sizes = _checked(kernel, grid, group)
     if _local_size(kernel) > LOCAL:
         refuse(Error.OUT_OF_RESOURCES, f"{name} needs {_local_size(kernel)} bytes of local memory: there are {LOCAL}")

@@ -1,0 +1,128 @@
+"""Whole OpenCL programs: what right ones print, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dwarfgpu.runtimes.opencl.library import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROGRAMS = Path(__file__).with_name("programs")
+HEADER = Path("/usr/include/CL/cl_icd.h")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Linux"),
+    pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed"),
+]
+
+RIGHT = """\
+{} (dwarfgpu), part
+reversed 45 0 144
+offset 18 10000 13000
+item 3 of 0
+part 1 4, box 1 2 7 7
+native 112 107 7
+used 1 15000
+groups 16 8
+before 0 1
+after 50, calls 12, time 1
+failed -14
+image 101 14 -3
+mapped -1 -2 64
+shared 30
+linked 6
+"""
+MISUSES = {
+    "option": ("clBuildProgram: there is no option -no-such-option: CL_INVALID_BUILD_OPTIONS", "misuse.c:26 in main"),
+    "name": ("there is no kernel 'sub' (there are: add, local_sum): CL_INVALID_KERNEL_NAME", "misuse.c:28 in main"),
+    "beyond": ("MEMORY_VIOLATION", "past the end of `out`, which has 128 bytes", "launched at misuse.c:38 in main"),
+    "released": ("`out` from misuse.c:30 is used, and was released", "released at misuse.c:31 in main"),
+    "size": ("argument 2 of add, `n`, has 4 bytes, and 8 are given: CL_INVALID_ARG_SIZE", "misuse.c:32 in main"),
+    "missing": ("argument 2 of add, `n`, was given no value: CL_INVALID_KERNEL_ARGS", "misuse.c:38 in main"),
+    "index": ("add has 3 arguments, and no 3: CL_INVALID_ARG_INDEX", "misuse.c:36 in main"),
+    "group": ("work-groups of 16 do not divide 60 work-items", "CL_INVALID_WORK_GROUP_SIZE", "misuse.c:38 in main"),
+    "range": ("bytes 0 to 259 of `out` from misuse.c:30, which has 256: CL_INVALID_VALUE", "misuse.c:41 in main"),
+    "mapped": ("`out` from misuse.c:30 is released while it is mapped", "mapped at misuse.c:42 in main"),
+    "host": ("the host accesses byte 4 of `out` from misuse.c:30", "at misuse.c:45 in main"),
+    "leak": ("`out` from misuse.c:30 was not released: 256 bytes", "no error, 1 buffer not freed"),
+    "twice": ("clReleaseMemObject: `out` from misuse.c:30 is used, and was released", "misuse.c:49 in main"),
+}
+"""What is said of each mistake of ``misuse.c``."""
+
+
+def dwarfgpu(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dwarfgpu", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[str], str]) -> Callable[[str], Path]:
+    folder, compiler = tmp_path_factory.mktemp("programs"), require_tool("gcc")
+    if not HEADER.exists():
+        pytest.skip("opencl-headers is not installed")
+
+    def build(name: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            words = [compiler, "-g", "-w", PROGRAMS / f"{name}.c", "-o", path, "-lOpenCL", "-pthread"]
+            subprocess.run(words, check=True)
+        return path
+
+    return build
+
+
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
+def test_a_right_program(built: Callable[[str], Path], processor: str) -> None:
+    done = dwarfgpu("exec", "--target", processor, built("opencl"))
+    assert done.stdout == RIGHT.format(processor)
+    assert done.stderr == "10 launches, 6 kernels, no error\n"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("mistake", MISUSES)
+def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
+    done = dwarfgpu("exec", built("misuse"), mistake)
+    for text in MISUSES[mistake]:
+        assert text in done.stderr
+    mended = dwarfgpu("exec", built("misuse"), mistake, "mended")
+    assert (mended.returncode, mended.stderr) == (0, "1 launch, 1 kernel, no error\n")
+
+
+def test_a_buffer_lives_as_long_as_commands_use_it(built: Callable[[str], Path]) -> None:
+    done = dwarfgpu("exec", built("misuse"), "lifetime")
+    assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
+
+
+def test_the_table_of_functions_is_that_of_the_header() -> None:
+    if not HEADER.exists():
+        pytest.skip("opencl-headers is not installed")
+    text = HEADER.read_text()
+    start = text.index("typedef struct _cl_icd_dispatch")
+    body = text[start : text.index("} cl_icd_dispatch;")]
+    body = re.sub(r"#if defined\(_WIN32\).*?#else(.*?)#endif", r"\1", body, flags=re.DOTALL)
+    wanted = re.findall(r"\b(cl[A-Z]\w+);", body)
+    assert len(wanted) > 140
+    assert re.findall(r"\(void \*\)(\w+)", tables().partition("dwarfgpu_functions")[0]) == wanted
+
+
+def test_without_a_loader_the_library_stands_in(
+    built: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from dwarfgpu.runtimes.opencl import library
+
+    monkeypatch.setattr(library, "_LOADED", tmp_path / "none")
+    library.install(tmp_path)
+    assert (tmp_path / "libOpenCL.so.1").resolve() == (tmp_path / "libdwarfgpu-opencl.so").resolve()
+    found = subprocess.run(
+        ["ldd", built("misuse")], capture_output=True, text=True, check=True, env={"LD_LIBRARY_PATH": str(tmp_path)}
+    )
+    assert str(tmp_path / "libOpenCL.so.1") in found.stdout
+    assert "no version information" not in found.stdout + found.stderr
