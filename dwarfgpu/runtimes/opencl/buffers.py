@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from dwarfgpu.runtimes.opencl.commands import Work, enqueues, memory_of, put
+from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of, put
 from dwarfgpu.runtimes.opencl.contexts import MOST_ALLOCATED, creates, ends_with, properties_at
-from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
 from dwarfgpu.runtimes.opencl.objects import (
     ALLOC_HOST,
@@ -22,10 +22,10 @@ from dwarfgpu.runtimes.opencl.objects import (
     READ_WRITE,
     USE_HOST,
     WRITE_ONLY,
-    Context,
-    Mapping,
-    Memory,
-    Queue,
+    ClContext,
+    ClMapping,
+    ClMemory,
+    ClQueue,
 )
 from dwarfgpu.runtimes.opencl.program import API
 
@@ -49,17 +49,17 @@ def check_flags(flags: int, host: int) -> int:
     """Return the flags of a memory object, with those that nothing says; refuse those that contradict each other."""
     known = (1 << 6) - 1 | _OF_HOST
     if flags & ~known or (flags & _ACCESS).bit_count() > 1 or (flags & _OF_HOST).bit_count() > 1:
-        refuse(Error.INVALID_VALUE, f"the flags {flags:#x} contradict each other")
+        refuse(ClError.INVALID_VALUE, f"the flags {flags:#x} contradict each other")
     if flags & USE_HOST and flags & (ALLOC_HOST | COPY_HOST):
-        refuse(Error.INVALID_VALUE, "CL_MEM_USE_HOST_PTR excludes the other flags for memory of the host")
+        refuse(ClError.INVALID_VALUE, "CL_MEM_USE_HOST_PTR excludes the other flags for memory of the host")
     if bool(host) != bool(flags & (USE_HOST | COPY_HOST)):
         wanted = "is missing" if not host else "is given without CL_MEM_USE_HOST_PTR or CL_MEM_COPY_HOST_PTR"
-        refuse(Error.INVALID_HOST_PTR, f"the pointer to memory of the host {wanted}")
+        refuse(ClError.INVALID_HOST_PTR, f"the pointer to memory of the host {wanted}")
     return flags if flags & _ACCESS else flags | READ_WRITE
 
 
 @creates("void *clCreateBuffer(void *context, uint64_t flags, size_t size, void *host, int *error)")
-def create_buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> Memory:
+def create_buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> ClMemory:
     return _buffer(call, context, flags, size, host)
 
 
@@ -67,53 +67,55 @@ def create_buffer(call: HostCall, context: int, flags: int, size: int, host: int
     "void *clCreateBufferWithProperties(void *context, const void *properties, uint64_t flags, size_t size, "
     "void *host, int *error)"
 )
-async def create_buffer_with(call: HostCall, context: int, properties: int, flags: int, size: int, host: int) -> Memory:
+async def create_buffer_with(
+    call: HostCall, context: int, properties: int, flags: int, size: int, host: int
+) -> ClMemory:
     if await properties_at(call, properties):
-        refuse(Error.INVALID_PROPERTY, "buffers have no properties here")
+        refuse(ClError.INVALID_PROPERTY, "buffers have no properties here")
     made = _buffer(call, context, flags, size, host)
     made.properties = word(0) if properties else b""
     return made
 
 
-def _buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> Memory:
+def _buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> ClMemory:
     program: OpenClProgram = call.process
-    owner = program.find(call, context, Context)
+    owner = program.find(call, context, ClContext)
     flags = check_flags(flags, host)
     if not 0 < size <= MOST_ALLOCATED:
-        refuse(Error.INVALID_BUFFER_SIZE, f"a buffer has 1 to {MOST_ALLOCATED} bytes, and not {size}")
+        refuse(ClError.INVALID_BUFFER_SIZE, f"a buffer has 1 to {MOST_ALLOCATED} bytes, and not {size}")
     is_shared = bool(flags & USE_HOST) and host in program.device.arena
     address = host if is_shared else program.allocate(call, size)
-    made = Memory(origin=call, context=owner, flags=flags, size=size, host=host, address=address, is_shared=is_shared)
+    made = ClMemory(origin=call, context=owner, flags=flags, size=size, host=host, address=address, is_shared=is_shared)
     if host and not is_shared:
         program.copy(call, address, host, size)
     return program.keep(call, made)
 
 
 @creates("void *clCreateSubBuffer(void *buffer, uint64_t flags, unsigned kind, const void *region, int *error)")
-async def create_part(call: HostCall, handle: int, flags: int, kind: int, region: int) -> Memory:
+async def create_part(call: HostCall, handle: int, flags: int, kind: int, region: int) -> ClMemory:
     program: OpenClProgram = call.process
-    parent = program.find(call, handle, Memory)
+    parent = program.find(call, handle, ClMemory)
     if parent.parent is not None or parent.image is not None:
-        refuse(Error.INVALID_MEM_OBJECT, f"{program.named(parent)} is no buffer that can be divided")
+        refuse(ClError.INVALID_MEM_OBJECT, f"{program.named(parent)} is no buffer that can be divided")
     if kind != _REGION or not region:
-        refuse(Error.INVALID_VALUE, "a part is given by CL_BUFFER_CREATE_TYPE_REGION and its region")
+        refuse(ClError.INVALID_VALUE, "a part is given by CL_BUFFER_CREATE_TYPE_REGION and its region")
     offset, size = await program.words_at(call, region, 2)
     access = parent.flags & _ACCESS
     if flags & (USE_HOST | ALLOC_HOST | COPY_HOST) or (access != READ_WRITE and flags & _ACCESS & ~access):
-        refuse(Error.INVALID_VALUE, f"the flags {flags:#x} contradict those of {program.named(parent)}")
+        refuse(ClError.INVALID_VALUE, f"the flags {flags:#x} contradict those of {program.named(parent)}")
     host_access = parent.flags & _OF_HOST
     if host_access and flags & _OF_HOST & ~(host_access | HOST_NO_ACCESS):
-        refuse(Error.INVALID_VALUE, f"the flags {flags:#x} contradict those of {program.named(parent)}")
+        refuse(ClError.INVALID_VALUE, f"the flags {flags:#x} contradict those of {program.named(parent)}")
     if not size:
-        refuse(Error.INVALID_BUFFER_SIZE, "the part has no bytes")
+        refuse(ClError.INVALID_BUFFER_SIZE, "the part has no bytes")
     if offset + size > parent.size:
-        refuse(Error.INVALID_VALUE, f"bytes {offset} to {offset + size - 1} are asked of {parent.size}")
+        refuse(ClError.INVALID_VALUE, f"bytes {offset} to {offset + size - 1} are asked of {parent.size}")
     if offset % _ALIGNED:
-        refuse(Error.MISALIGNED_SUB_BUFFER_OFFSET, f"a part begins at a multiple of {_ALIGNED}, and not at {offset}")
+        refuse(ClError.MISALIGNED_SUB_BUFFER_OFFSET, f"a part begins at a multiple of {_ALIGNED}, and not at {offset}")
     flags = (flags if flags & _ACCESS else flags | access) | (parent.flags & (USE_HOST | ALLOC_HOST | COPY_HOST))
     flags |= 0 if flags & _OF_HOST else host_access
     parent.uses += 1
-    made = Memory(
+    made = ClMemory(
         origin=call, context=parent.context, flags=flags, size=size, host=parent.host and parent.host + offset,
         address=parent.address + offset, parent=parent, offset=offset, is_shared=parent.is_shared,
     )  # fmt: skip
@@ -122,12 +124,12 @@ async def create_part(call: HostCall, handle: int, flags: int, kind: int, region
 
 @API("int clSetMemObjectDestructorCallback(void *object, void *function, void *data)")
 async def memory_ends_with(call: HostCall, handle: int, function: int, data: int) -> int:
-    return await ends_with(call, call.process.find(call, handle, Memory), function, data)
+    return await ends_with(call, call.process.find(call, handle, ClMemory), function, data)
 
 
 @API("int clGetMemObjectInfo(void *object, unsigned wanted, size_t size, void *value, size_t *needed)")
 def memory_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
-    memory = call.process.find(call, handle, Memory)
+    memory = call.process.find(call, handle, ClMemory)
     answers: Answers = {
         0x1100: half_word(memory.kind),
         0x1101: word(memory.flags),
@@ -147,23 +149,23 @@ def memory_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
 # --- Copies -----------------------------------------------------------------------------------------------------------
 
 
-def check_range(call: HostCall, memory: Memory, offset: int, size: int, *, may_be_empty: bool = False) -> None:
+def check_range(call: HostCall, memory: ClMemory, offset: int, size: int, *, may_be_empty: bool = False) -> None:
     """Refuse bytes that a buffer does not have."""
     program: OpenClProgram = call.process
     if memory.image is not None:
-        refuse(Error.INVALID_MEM_OBJECT, f"{program.named(memory)} is an image")
+        refuse(ClError.INVALID_MEM_OBJECT, f"{program.named(memory)} is an image")
     if offset + size > memory.size:
         last = offset + size - 1
-        refuse(Error.INVALID_VALUE, f"bytes {offset} to {last} of {program.named(memory)}, which has {memory.size}")
+        refuse(ClError.INVALID_VALUE, f"bytes {offset} to {last} of {program.named(memory)}, which has {memory.size}")
     if not size and not may_be_empty:
-        refuse(Error.INVALID_VALUE, "no bytes are asked for")
+        refuse(ClError.INVALID_VALUE, "no bytes are asked for")
 
 
-def check_host_access(call: HostCall, memory: Memory, *, is_read: bool) -> None:
+def check_host_access(call: HostCall, memory: ClMemory, *, is_read: bool) -> None:
     """Refuse an access of the host that the flags of a memory object exclude."""
     if memory.flags & (HOST_NO_ACCESS | (HOST_WRITE_ONLY if is_read else HOST_READ_ONLY)):
         what = "reads" if is_read else "writes"
-        refuse(Error.INVALID_OPERATION, f"the host {what} {call.process.named(memory)}, and its flags exclude that")
+        refuse(ClError.INVALID_OPERATION, f"the host {what} {call.process.named(memory)}, and its flags exclude that")
 
 
 @enqueues(
@@ -171,13 +173,13 @@ def check_host_access(call: HostCall, memory: Memory, *, is_read: bool) -> None:
     "void *pointer, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 def read_buffer(
-    call: HostCall, queue: Queue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
-) -> Work:
+    call: HostCall, queue: ClQueue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
+) -> ClWork:
     memory = memory_of(call, queue, handle)
     check_range(call, memory, offset, size)
     check_host_access(call, memory, is_read=True)
     _check_pointer(pointer)
-    return Work(lambda by: by.process.copy(by, pointer, memory.address + offset, size), (memory,), bool(is_blocking))
+    return ClWork(lambda by: by.process.copy(by, pointer, memory.address + offset, size), (memory,), bool(is_blocking))
 
 
 @enqueues(
@@ -185,18 +187,18 @@ def read_buffer(
     "const void *pointer, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 def write_buffer(
-    call: HostCall, queue: Queue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
-) -> Work:
+    call: HostCall, queue: ClQueue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
+) -> ClWork:
     memory = memory_of(call, queue, handle)
     check_range(call, memory, offset, size)
     check_host_access(call, memory, is_read=False)
     _check_pointer(pointer)
-    return Work(lambda by: by.process.copy(by, memory.address + offset, pointer, size), (memory,), bool(is_blocking))
+    return ClWork(lambda by: by.process.copy(by, memory.address + offset, pointer, size), (memory,), bool(is_blocking))
 
 
 def _check_pointer(pointer: int) -> None:
     if not pointer:
-        refuse(Error.INVALID_VALUE, "the pointer of the host is NULL")
+        refuse(ClError.INVALID_VALUE, "the pointer of the host is NULL")
 
 
 @enqueues(
@@ -204,15 +206,15 @@ def _check_pointer(pointer: int) -> None:
     "unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 def copy_buffer(
-    call: HostCall, queue: Queue, source: int, target: int, source_offset: int, offset: int, size: int
-) -> Work:
+    call: HostCall, queue: ClQueue, source: int, target: int, source_offset: int, offset: int, size: int
+) -> ClWork:
     first, second = memory_of(call, queue, source), memory_of(call, queue, target)
     check_range(call, first, source_offset, size)
     check_range(call, second, offset, size)
     start, to = first.address + source_offset, second.address + offset
     if start < to + size and to < start + size:
-        refuse(Error.MEM_COPY_OVERLAP, "the source and the destination overlap")
-    return Work(lambda by: by.process.device.copy(to, start, size), (first, second))
+        refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
+    return ClWork(lambda by: by.process.device.copy(to, start, size), (first, second))
 
 
 @enqueues(
@@ -220,21 +222,21 @@ def copy_buffer(
     "size_t size, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 async def fill_buffer(
-    call: HostCall, queue: Queue, handle: int, pattern: int, pattern_size: int, offset: int, size: int
-) -> Work:
+    call: HostCall, queue: ClQueue, handle: int, pattern: int, pattern_size: int, offset: int, size: int
+) -> ClWork:
     memory = memory_of(call, queue, handle)
     check_range(call, memory, offset, size, may_be_empty=True)
     if not pattern or pattern_size not in _PATTERNS or offset % pattern_size or size % pattern_size:
-        refuse(Error.INVALID_VALUE, f"{size} bytes at {offset} are no multiple of a pattern of {pattern_size} bytes")
+        refuse(ClError.INVALID_VALUE, f"{size} bytes at {offset} are no multiple of a pattern of {pattern_size} bytes")
     content = await call.read(pattern, pattern_size)
     times = size // pattern_size
-    return Work(lambda by: by.process.device.fill(memory.address + offset, content, times), (memory,))
+    return ClWork(lambda by: by.process.device.fill(memory.address + offset, content, times), (memory,))
 
 
 # --- Boxes ------------------------------------------------------------------------------------------------------------
 
 
-class Box:
+class ClBox:
     """A region of bytes in three dimensions, by its origin and its pitches."""
 
     def __init__(self, base: int, origin: Triple, region: Triple, row: int, slice_: int) -> None:
@@ -242,7 +244,7 @@ class Box:
         self.row = row or region[0]
         self.slice = slice_ or region[1] * self.row
         if self.row < region[0] or self.slice < region[1] * self.row or self.slice % self.row:
-            refuse(Error.INVALID_VALUE, f"rows of {self.row} bytes and slices of {self.slice} do not hold {region}")
+            refuse(ClError.INVALID_VALUE, f"rows of {self.row} bytes and slices of {self.slice} do not hold {region}")
         self.start = origin[0] + origin[1] * self.row + origin[2] * self.slice
         self.end = self.start + (region[2] - 1) * self.slice + (region[1] - 1) * self.row + region[0]
 
@@ -256,15 +258,15 @@ class Box:
 async def triple(call: HostCall, pointer: int) -> Triple:
     """Return three sizes that a program has."""
     if not pointer:
-        refuse(Error.INVALID_VALUE, "an origin or a region is NULL")
+        refuse(ClError.INVALID_VALUE, "an origin or a region is NULL")
     first, second, third = await call.process.words_at(call, pointer, 3)
     return first, second, third
 
 
-def _box_of(call: HostCall, memory: Memory, origin: Triple, region: Triple, row: int, slice_: int) -> Box:
+def _box_of(call: HostCall, memory: ClMemory, origin: Triple, region: Triple, row: int, slice_: int) -> ClBox:
     if not all(region):
-        refuse(Error.INVALID_VALUE, f"the region {region} is empty")
-    box = Box(memory.address, origin, region, row, slice_)
+        refuse(ClError.INVALID_VALUE, f"the region {region} is empty")
+    box = ClBox(memory.address, origin, region, row, slice_)
     check_range(call, memory, box.start, box.end - box.start)
     return box
 
@@ -276,22 +278,22 @@ def _transfer_box(kind: int, name: str, *, is_read: bool) -> None:
         "void *pointer, unsigned count, const void *waits, void **event)",
     )  # fmt: skip
     async def transfer(
-        call: HostCall, queue: Queue, handle: int, is_blocking: int, origin: int, host_origin: int, region: int,
+        call: HostCall, queue: ClQueue, handle: int, is_blocking: int, origin: int, host_origin: int, region: int,
         row: int, slice_: int, host_row: int, host_slice: int, pointer: int,
-    ) -> Work:  # fmt: skip
+    ) -> ClWork:  # fmt: skip
         memory = memory_of(call, queue, handle)
         check_host_access(call, memory, is_read=is_read)
         _check_pointer(pointer)
         sizes = await triple(call, region)
         box = _box_of(call, memory, await triple(call, origin), sizes, row, slice_)
-        other = Box(pointer, await triple(call, host_origin), sizes, host_row, host_slice)
+        other = ClBox(pointer, await triple(call, host_origin), sizes, host_row, host_slice)
 
         def run(by: HostCall) -> None:
             for own, of_host in zip(box.rows(), other.rows(), strict=True):
                 to, source = (of_host, own) if is_read else (own, of_host)
                 by.process.copy(by, to, source, sizes[0])
 
-        return Work(run, (memory,), bool(is_blocking))
+        return ClWork(run, (memory,), bool(is_blocking))
 
 
 _transfer_box(READ_BOX, "clEnqueueReadBufferRect", is_read=True)
@@ -304,26 +306,26 @@ _transfer_box(WRITE_BOX, "clEnqueueWriteBufferRect", is_read=False)
     "unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 async def copy_box(
-    call: HostCall, queue: Queue, source: int, target: int, source_origin: int, origin: int, region: int,
+    call: HostCall, queue: ClQueue, source: int, target: int, source_origin: int, origin: int, region: int,
     source_row: int, source_slice: int, row: int, slice_: int,
-) -> Work:  # fmt: skip
+) -> ClWork:  # fmt: skip
     first, second = memory_of(call, queue, source), memory_of(call, queue, target)
     sizes = await triple(call, region)
     start = _box_of(call, first, await triple(call, source_origin), sizes, source_row, source_slice)
     to = _box_of(call, second, await triple(call, origin), sizes, row, slice_)
     if first is second and (start.row, start.slice) != (to.row, to.slice):
-        refuse(Error.INVALID_VALUE, "the pitches differ in one buffer")
+        refuse(ClError.INVALID_VALUE, "the pitches differ in one buffer")
     if _overlap(start, to):
-        refuse(Error.MEM_COPY_OVERLAP, "the source and the destination overlap")
+        refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
 
     def run(by: HostCall) -> None:
         for from_row, to_row in zip(start.rows(), to.rows(), strict=True):
             by.process.device.copy(to_row, from_row, sizes[0])
 
-    return Work(run, (first, second))
+    return ClWork(run, (first, second))
 
 
-def _overlap(first: Box, second: Box) -> bool:
+def _overlap(first: ClBox, second: ClBox) -> bool:
     """Return whether two boxes have bytes in common: in one buffer, and with the same pitches."""
     if first.base != second.base:
         start, to = first.base + first.start, second.base + second.start
@@ -338,10 +340,10 @@ def _overlap(first: Box, second: Box) -> bool:
 # --- Maps -------------------------------------------------------------------------------------------------------------
 
 
-def check_map(call: HostCall, memory: Memory, flags: int) -> None:
+def check_map(call: HostCall, memory: ClMemory, flags: int) -> None:
     """Refuse flags of a map that contradict each other, or those of the memory object."""
     if not flags or flags & ~(MAP_READ | MAP_WRITE | MAP_WRITE_ALL) or (flags & MAP_WRITE_ALL and flags & 3):
-        refuse(Error.INVALID_VALUE, f"the flags of the map are {flags:#x}")
+        refuse(ClError.INVALID_VALUE, f"the flags of the map are {flags:#x}")
     if flags & MAP_READ:
         check_host_access(call, memory, is_read=True)
     if flags & (MAP_WRITE | MAP_WRITE_ALL):
@@ -356,7 +358,7 @@ async def map_buffer(
     call: HostCall, queue: int, handle: int, is_blocking: int, flags: int, offset: int, size: int, count: int,
     waits: int, event: int,
 ) -> int:  # fmt: skip
-    def make(on: Queue) -> tuple[Memory, int, Mapping]:
+    def make(on: ClQueue) -> tuple[ClMemory, int, ClMapping]:
         program: OpenClProgram = call.process
         memory = memory_of(call, on, handle)
         check_range(call, memory, offset, size)
@@ -374,7 +376,7 @@ async def map_buffer(
             else:
                 program.device.define(address, size)
 
-        return memory, pointer, Mapping(flags, fetch, store, call)
+        return memory, pointer, ClMapping(flags, fetch, store, call)
 
     return await map_memory(call, queue, make, is_blocking, count, waits, event)
 
@@ -382,7 +384,7 @@ async def map_buffer(
 async def map_memory(
     call: HostCall,
     queue: int,
-    make: Callable[[Queue], tuple[Memory, int, Mapping]],
+    make: Callable[[ClQueue], tuple[ClMemory, int, ClMapping]],
     is_blocking: int,
     count: int,
     waits: int,
@@ -391,7 +393,7 @@ async def map_memory(
     """Enqueue a map; return the pointer that the host has."""
     pointer = 0
 
-    def work(on: Queue) -> Work:
+    def work(on: ClQueue) -> ClWork:
         nonlocal pointer
         memory, pointer, mapping = make(on)
         memory.mappings.setdefault(pointer, []).append(mapping)
@@ -401,7 +403,7 @@ async def map_memory(
                 mapping.fetch(by)
             by.process.open(by, memory)
 
-        return Work(run, (memory,), bool(is_blocking))
+        return ClWork(run, (memory,), bool(is_blocking))
 
     await put(call, queue, MAP, work, count, waits, event)
     return pointer
@@ -411,10 +413,10 @@ async def map_memory(
     UNMAP, "int clEnqueueUnmapMemObject(void *queue, void *object, void *pointer, unsigned count, const void *waits, "
     "void **event)",
 )  # fmt: skip
-def unmap(call: HostCall, queue: Queue, handle: int, pointer: int) -> Work:
+def unmap(call: HostCall, queue: ClQueue, handle: int, pointer: int) -> ClWork:
     memory = memory_of(call, queue, handle)
     if not memory.mappings.get(pointer):
-        refuse(Error.INVALID_VALUE, f"{call.process.named(memory)} is not mapped at {pointer:#x}")
+        refuse(ClError.INVALID_VALUE, f"{call.process.named(memory)} is not mapped at {pointer:#x}")
     mapping = memory.mappings[pointer].pop()
     if not memory.mappings[pointer]:
         del memory.mappings[pointer]
@@ -424,4 +426,4 @@ def unmap(call: HostCall, queue: Queue, handle: int, pointer: int) -> Work:
             mapping.store(by)
         by.process.close(by, memory)
 
-    return Work(run, (memory,))
+    return ClWork(run, (memory,))

@@ -15,9 +15,9 @@ from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.runtimes.opencl.contexts import creates
-from dwarfgpu.runtimes.opencl.errors import Error, Failure, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
-from dwarfgpu.runtimes.opencl.objects import ClDevice, Code, Context
+from dwarfgpu.runtimes.opencl.objects import ClCode, ClContext, ClDevice
 from dwarfgpu.runtimes.opencl.program import API
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _USUAL = (
 
 
 @frozen
-class Options:
+class BuildOptions:
     """The options of a build."""
 
     words: tuple[str, ...]
@@ -62,7 +62,7 @@ class Options:
     is_library: bool = False
 
 
-def read_options(given: str, folder: str, error: Error) -> Options:
+def read_options(given: str, folder: str, error: ClError) -> BuildOptions:
     """Read the options of a build; paths are those of a program that runs in a folder."""
     try:
         words = shlex.split(given)
@@ -90,7 +90,7 @@ def read_options(given: str, folder: str, error: Error) -> Options:
             refuse(error, f"there is no option {word_[:60]}")
         else:
             refuse(error, f"{word_[:60]!r} is no option")
-    return Options((*kept,), standard, level, is_library)
+    return BuildOptions((*kept,), standard, level, is_library)
 
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
@@ -99,21 +99,21 @@ def read_options(given: str, folder: str, error: Error) -> Options:
 @creates(
     "void *clCreateProgramWithSource(void *context, unsigned count, const char **texts, const void *sizes, int *error)"
 )
-async def create_source(call: HostCall, context: int, count: int, texts: int, sizes: int) -> Code:
+async def create_source(call: HostCall, context: int, count: int, texts: int, sizes: int) -> ClCode:
     program: OpenClProgram = call.process
-    owner = program.find(call, context, Context)
+    owner = program.find(call, context, ClContext)
     if not count or not texts:
-        refuse(Error.INVALID_VALUE, "there is no source")
+        refuse(ClError.INVALID_VALUE, "there is no source")
     pointers = await program.words_at(call, texts, count)
     if not all(pointers):
-        refuse(Error.INVALID_VALUE, "a text of the source is NULL")
+        refuse(ClError.INVALID_VALUE, "a text of the source is NULL")
     lengths = await program.words_at(call, sizes, count) if sizes else [0] * count
     parts = [
         (await call.read(pointer, length)).decode(errors="surrogateescape") if length else await call.text(pointer)
         for pointer, length in zip(pointers, lengths, strict=True)
     ]
     program.sources += 1
-    made = Code(origin=call, context=owner, source="".join(parts), number=program.sources)
+    made = ClCode(origin=call, context=owner, source="".join(parts), number=program.sources)
     return program.keep(call, made)
 
 
@@ -123,42 +123,42 @@ async def create_source(call: HostCall, context: int, count: int, texts: int, si
 )
 async def create_binary(
     call: HostCall, context: int, count: int, devices: int, sizes: int, binaries: int, states: int
-) -> Code:
+) -> ClCode:
     program: OpenClProgram = call.process
-    owner = program.find(call, context, Context)
+    owner = program.find(call, context, ClContext)
     if not count or not devices or not sizes or not binaries:
-        refuse(Error.INVALID_VALUE, "devices, and a binary for each, are needed")
+        refuse(ClError.INVALID_VALUE, "devices, and a binary for each, are needed")
     for device in await program.find_all(call, count, devices, ClDevice):
         if device not in owner.devices:
-            refuse(Error.INVALID_DEVICE, "a device does not belong to the context")
+            refuse(ClError.INVALID_DEVICE, "a device does not belong to the context")
     lengths, pointers = await program.words_at(call, sizes, count), await program.words_at(call, binaries, count)
     if not all((*lengths, *pointers)):
-        refuse(Error.INVALID_VALUE, "a binary is empty")
+        refuse(ClError.INVALID_VALUE, "a binary is empty")
     content = await call.read(pointers[0], lengths[0])
     is_known = content[:4] == b"\x7fELF" or content[:2] == b"BC"
     if states:
-        call.write(states, half_word(*[Error.SUCCESS if is_known else Error.INVALID_BINARY] * count))
+        call.write(states, half_word(*[ClError.SUCCESS if is_known else ClError.INVALID_BINARY] * count))
     if not is_known:
-        refuse(Error.INVALID_BINARY, "the binary is no code object")
+        refuse(ClError.INVALID_BINARY, "the binary is no code object")
     program.sources += 1
     kind = EXECUTABLE if content[:4] == b"\x7fELF" else OBJECT
-    made = Code(origin=call, context=owner, binary=content, number=program.sources, kind=kind)
+    made = ClCode(origin=call, context=owner, binary=content, number=program.sources, kind=kind)
     return program.keep(call, made)
 
 
 @creates("void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)")
-def create_from_il(call: HostCall, context: int, _code: int, _size: int) -> Code:
-    call.process.find(call, context, Context)
-    refuse(Error.INVALID_OPERATION, "programs in SPIR-V are not supported")
+def create_from_il(call: HostCall, context: int, _code: int, _size: int) -> ClCode:
+    call.process.find(call, context, ClContext)
+    refuse(ClError.INVALID_OPERATION, "programs in SPIR-V are not supported")
 
 
 @creates(
     "void *clCreateProgramWithBuiltInKernels(void *context, unsigned count, const void *devices, const char *names, "
     "int *error)"
 )
-def create_built_in(call: HostCall, context: int, *_more: int) -> Code:
-    call.process.find(call, context, Context)
-    refuse(Error.INVALID_VALUE, "there are no built-in kernels")
+def create_built_in(call: HostCall, context: int, *_more: int) -> ClCode:
+    call.process.find(call, context, ClContext)
+    refuse(ClError.INVALID_VALUE, "there are no built-in kernels")
 
 
 @API(
@@ -167,10 +167,10 @@ def create_built_in(call: HostCall, context: int, *_more: int) -> Code:
 )
 async def build(call: HostCall, handle: int, count: int, devices: int, options: int, notify: int, data: int) -> int:
     program: OpenClProgram = call.process
-    code = program.find(call, handle, Code)
+    code = program.find(call, handle, ClCode)
     await _check_build(call, code, count, devices, notify, data)
     given = await call.text(options) if options else ""
-    read = read_options(given, _folder_of(program), Error.INVALID_BUILD_OPTIONS)
+    read = read_options(given, _folder_of(program), ClError.INVALID_BUILD_OPTIONS)
     _begin(code, given, read)
     if code.source is not None:
         code.binary, code.log = _compiled(program, code, read, [])
@@ -178,7 +178,7 @@ async def build(call: HostCall, handle: int, count: int, devices: int, options: 
         _load(program, code)
     code.status = BUILT if code.module is not None else FAILED
     code.kind = EXECUTABLE if code.module is not None else 0
-    return await _built(call, code, notify, data, Error.BUILD_PROGRAM_FAILURE)
+    return await _built(call, code, notify, data, ClError.BUILD_PROGRAM_FAILURE)
 
 
 @API(
@@ -190,21 +190,21 @@ async def compile_alone(
     notify: int, data: int,
 ) -> int:  # fmt: skip
     program: OpenClProgram = call.process
-    code = program.find(call, handle, Code)
+    code = program.find(call, handle, ClCode)
     await _check_build(call, code, count, devices, notify, data)
     if bool(number) != bool(headers) or bool(number) != bool(names):
-        refuse(Error.INVALID_VALUE, "headers come with their number and their names")
+        refuse(ClError.INVALID_VALUE, "headers come with their number and their names")
     if code.source is None:
-        refuse(Error.INVALID_OPERATION, f"{program.named(code)} has no source")
+        refuse(ClError.INVALID_OPERATION, f"{program.named(code)} has no source")
     given = await call.text(options) if options else ""
-    read = read_options(given, _folder_of(program), Error.INVALID_COMPILER_OPTIONS)
+    read = read_options(given, _folder_of(program), ClError.INVALID_COMPILER_OPTIONS)
     _begin(code, given, read)
-    included = await program.find_all(call, number, headers, Code)
+    included = await program.find_all(call, number, headers, ClCode)
     texts = [await call.text(pointer) for pointer in await program.words_at(call, names, number)]
     sources = {name: each.source or "" for name, each in zip(texts, included, strict=True)}
     code.binary, code.log = _compiled(program, code, read, ["-c", "-emit-llvm"], sources)
     code.status, code.kind = (BUILT, OBJECT) if code.binary else (FAILED, 0)
-    return await _built(call, code, notify, data, Error.COMPILE_PROGRAM_FAILURE)
+    return await _built(call, code, notify, data, ClError.COMPILE_PROGRAM_FAILURE)
 
 
 @creates(
@@ -214,19 +214,19 @@ async def compile_alone(
 async def link(
     call: HostCall, context: int, count: int, devices: int, options: int, number: int, programs: int, notify: int,
     data: int,
-) -> tuple[Code, int]:  # fmt: skip
+) -> tuple[ClCode, int]:  # fmt: skip
     program: OpenClProgram = call.process
-    owner = program.find(call, context, Context)
+    owner = program.find(call, context, ClContext)
     if not number or not programs:
-        refuse(Error.INVALID_VALUE, "no program is given")
+        refuse(ClError.INVALID_VALUE, "no program is given")
     given = await call.text(options) if options else ""
-    read = read_options(given, _folder_of(program), Error.INVALID_LINKER_OPTIONS)
-    inputs = await program.find_all(call, number, programs, Code)
+    read = read_options(given, _folder_of(program), ClError.INVALID_LINKER_OPTIONS)
+    inputs = await program.find_all(call, number, programs, ClCode)
     for each in inputs:
         if each.kind not in (OBJECT, LIBRARY) or not each.binary:
-            refuse(Error.INVALID_OPERATION, f"{program.named(each)} is not compiled, or was linked")
+            refuse(ClError.INVALID_OPERATION, f"{program.named(each)} is not compiled, or was linked")
     program.sources += 1
-    made = Code(origin=call, context=owner, source="", number=program.sources)
+    made = ClCode(origin=call, context=owner, source="", number=program.sources)
     await _check_build(call, made, count, devices, notify, data)
     program.keep(call, made)
     _begin(made, given, read)
@@ -243,32 +243,32 @@ async def link(
         _load(program, made)
     made.status = BUILT if made.binary and (read.is_library or made.module is not None) else FAILED
     made.kind = 0 if made.status == FAILED else LIBRARY if read.is_library else EXECUTABLE
-    return made, await _built(call, made, notify, data, Error.LINK_PROGRAM_FAILURE)
+    return made, await _built(call, made, notify, data, ClError.LINK_PROGRAM_FAILURE)
 
 
-async def _check_build(call: HostCall, code: Code, count: int, devices: int, notify: int, data: int) -> None:
+async def _check_build(call: HostCall, code: ClCode, count: int, devices: int, notify: int, data: int) -> None:
     if bool(count) != bool(devices) or (data and not notify):
-        refuse(Error.INVALID_VALUE, "devices come with their number, and data with the function that gets it")
+        refuse(ClError.INVALID_VALUE, "devices come with their number, and data with the function that gets it")
     for device in await call.process.find_all(call, count, devices, ClDevice):
         if device not in code.context.devices:
-            refuse(Error.INVALID_DEVICE, "a device does not belong to the context")
+            refuse(ClError.INVALID_DEVICE, "a device does not belong to the context")
     if code.kernels:
-        refuse(Error.INVALID_OPERATION, f"{call.process.named(code)} has kernels")
+        refuse(ClError.INVALID_OPERATION, f"{call.process.named(code)} has kernels")
 
 
-def _begin(code: Code, given: str, read: Options) -> None:
+def _begin(code: ClCode, given: str, read: BuildOptions) -> None:
     code.options, code.standard, code.log = given, read.standard, ""
     code.module, code.status = None, IN_PROGRESS
 
 
-async def _built(call: HostCall, code: Code, notify: int, data: int, error: Error) -> int:
+async def _built(call: HostCall, code: ClCode, notify: int, data: int, error: ClError) -> int:
     """Return whether a build has worked; with a function to call, that says it."""
     if notify:
         await call.process.begin_callbacks(call)
         call.process.callbacks.append((notify, (code.handle, data)))
     if code.status == BUILT:
-        return Error.SUCCESS
-    failure = Failure(error)
+        return ClError.SUCCESS
+    failure = ClFailure(error)
     failure.message = next((line for line in code.log.splitlines() if "error" in line), code.log or "no reason")
     return failure
 
@@ -282,8 +282,8 @@ def _folder_of(program: OpenClProgram) -> str:
 
 def _compiled(
     program: OpenClProgram,
-    code: Code,
-    options: Options,
+    code: ClCode,
+    options: BuildOptions,
     more: list[str],
     headers: dict[str, str] | None = None,
     *,
@@ -328,7 +328,7 @@ def _own_folder(program: OpenClProgram) -> Path:
 
 
 def _key(
-    code: Code, processor: str, options: Options, words: tuple[str, ...], headers: dict[str, str] | None
+    code: ClCode, processor: str, options: BuildOptions, words: tuple[str, ...], headers: dict[str, str] | None
 ) -> bytes | None:
     """Return the hash of all that code depends on; None if files of the program are among it."""
     source = code.source or ""
@@ -340,7 +340,7 @@ def _key(
     return hashlib.sha256(b"\0".join(part.encode(errors="surrogateescape") for part in parts)).digest()
 
 
-def _load(program: OpenClProgram, code: Code) -> None:
+def _load(program: OpenClProgram, code: ClCode) -> None:
     """Open the code that was built; the log says why if it cannot be."""
     try:
         code.module = program.device.module(code.binary, f"program{code.number}")
@@ -351,7 +351,7 @@ def _load(program: OpenClProgram, code: Code) -> None:
 # --- What is known of programs ----------------------------------------------------------------------------------------
 
 
-def names_of(code: Code) -> list[str]:
+def names_of(code: ClCode) -> list[str]:
     """Return the kernels of a program that was built."""
     return [] if code.module is None else [*code.module.file.kernel_names()]
 
@@ -359,19 +359,19 @@ def names_of(code: Code) -> list[str]:
 @API("int clGetProgramInfo(void *program, unsigned wanted, size_t size, void *value, size_t *needed)")
 async def program_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
-    code = program.find(call, handle, Code)
+    code = program.find(call, handle, ClCode)
     count = len(code.context.devices)
     if wanted == _BINARIES:
         if value and size < 8 * count:
-            refuse(Error.INVALID_VALUE, f"there is room for {size} bytes of pointers")
+            refuse(ClError.INVALID_VALUE, f"there is room for {size} bytes of pointers")
         for pointer in await program.words_at(call, value, count) if value else ():
             if pointer:
                 call.write(pointer, code.binary)
         if needed:
             call.write_number(needed, 8 * count)
-        return Error.SUCCESS
+        return ClError.SUCCESS
     if wanted in (0x1167, 0x1168) and code.module is None:
-        refuse(Error.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
+        refuse(ClError.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
     names = names_of(code)
     answers: Answers = {
         0x1160: half_word(code.references),
@@ -394,9 +394,9 @@ async def program_info(call: HostCall, handle: int, wanted: int, size: int, valu
 )
 def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
-    code = program.find(call, handle, Code)
+    code = program.find(call, handle, ClCode)
     if program.find(call, device, ClDevice) not in code.context.devices:
-        refuse(Error.INVALID_DEVICE, "the device does not belong to the program")
+        refuse(ClError.INVALID_DEVICE, "the device does not belong to the program")
     answers: Answers = {
         0x1181: half_word(code.status),
         0x1182: text(code.options),
@@ -409,11 +409,11 @@ def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int,
 
 @API("int clSetProgramReleaseCallback(void *program, void *function, void *data)")
 def ends_with(call: HostCall, handle: int, *_more: int) -> int:
-    call.process.find(call, handle, Code)
-    refuse(Error.INVALID_OPERATION, "programs have no destructors of variables here")
+    call.process.find(call, handle, ClCode)
+    refuse(ClError.INVALID_OPERATION, "programs have no destructors of variables here")
 
 
 @API("int clSetProgramSpecializationConstant(void *program, unsigned number, size_t size, const void *value)")
 def specialize(call: HostCall, handle: int, *_more: Any) -> int:
-    call.process.find(call, handle, Code)
-    refuse(Error.INVALID_PROGRAM, "the program is not in SPIR-V")
+    call.process.find(call, handle, ClCode)
+    refuse(ClError.INVALID_PROGRAM, "the program is not in SPIR-V")

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.runtimes.opencl.contexts import creates
-from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
 from dwarfgpu.runtimes.opencl.objects import (
     COMPLETE,
     PROFILING,
     QUEUED,
     SUBMITTED,
+    ClCommand,
+    ClContext,
+    ClEvent,
+    ClMemory,
     ClObject,
-    Command,
-    Context,
-    Event,
-    Memory,
-    Queue,
+    ClQueue,
 )
 from dwarfgpu.runtimes.opencl.program import API
 
@@ -35,7 +35,7 @@ _MOST_ARGUMENTS = 4096
 
 
 @frozen
-class Work:
+class ClWork:
     """What a command does."""
 
     run: Callable[[HostCall], Any] = lambda _call: None
@@ -64,39 +64,45 @@ def enqueues(kind: int, *prototypes: str) -> Callable[[Callable[..., Any]], Call
 
 
 async def put(
-    call: HostCall, handle: int, kind: int, make: Callable[[Queue], Any], count: int = 0, waits: int = 0, event: int = 0
+    call: HostCall,
+    handle: int,
+    kind: int,
+    make: Callable[[ClQueue], Any],
+    count: int = 0,
+    waits: int = 0,
+    event: int = 0,
 ) -> int:
     """Enqueue a command; ``make`` returns its `Work`."""
     program: OpenClProgram = call.process
-    queue = program.find(call, handle, Queue)
+    queue = program.find(call, handle, ClQueue)
     events = await _wait_list(call, queue.context, count, waits)
     work = make(queue)
     if inspect.iscoroutine(work):
         work = await work
-    command = Command(queue, kind, call, events, work.run, work.uses, work.is_barrier)
+    command = ClCommand(queue, kind, call, events, work.run, work.uses, work.is_barrier)
     await program.enqueue(call, command, event, is_blocking=work.is_blocking)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
-async def _wait_list(call: HostCall, context: Context, count: int, pointer: int) -> list[Event]:
+async def _wait_list(call: HostCall, context: ClContext, count: int, pointer: int) -> list[ClEvent]:
     if bool(count) != bool(pointer):
-        refuse(Error.INVALID_EVENT_WAIT_LIST, f"{count} events are given at {pointer:#x}")
+        refuse(ClError.INVALID_EVENT_WAIT_LIST, f"{count} events are given at {pointer:#x}")
     program: OpenClProgram = call.process
     content = await program.words_at(call, pointer, count)
     for handle in content:
-        if not isinstance(program.objects.get(handle), Event):
-            refuse(Error.INVALID_EVENT_WAIT_LIST, f"{handle:#x} in the list of events is no event")
-    events = [program.find(call, handle, Event) for handle in content]
+        if not isinstance(program.objects.get(handle), ClEvent):
+            refuse(ClError.INVALID_EVENT_WAIT_LIST, f"{handle:#x} in the list of events is no event")
+    events = [program.find(call, handle, ClEvent) for handle in content]
     if any(event.context is not context for event in events):
-        refuse(Error.INVALID_CONTEXT, "an event of another context is waited for")
+        refuse(ClError.INVALID_CONTEXT, "an event of another context is waited for")
     return events
 
 
-def memory_of(call: HostCall, queue: Queue, handle: int) -> Memory:
+def memory_of(call: HostCall, queue: ClQueue, handle: int) -> ClMemory:
     """Return a memory object that a command of a queue may use."""
-    found: Memory = call.process.find(call, handle, Memory)
+    found: ClMemory = call.process.find(call, handle, ClMemory)
     if found.context is not queue.context:
-        refuse(Error.INVALID_CONTEXT, f"{call.process.named(found)} belongs to another context than the queue")
+        refuse(ClError.INVALID_CONTEXT, f"{call.process.named(found)} belongs to another context than the queue")
     return found
 
 
@@ -104,44 +110,44 @@ def memory_of(call: HostCall, queue: Queue, handle: int) -> Memory:
 
 
 @enqueues(MARKER, "int clEnqueueMarkerWithWaitList(void *queue, unsigned count, const void *waits, void **event)")
-def mark(_call: HostCall, _queue: Queue) -> Work:
-    return Work(is_barrier=True)
+def mark(_call: HostCall, _queue: ClQueue) -> ClWork:
+    return ClWork(is_barrier=True)
 
 
 @enqueues(BARRIER, "int clEnqueueBarrierWithWaitList(void *queue, unsigned count, const void *waits, void **event)")
-def bar(_call: HostCall, _queue: Queue) -> Work:
-    return Work(is_barrier=True)
+def bar(_call: HostCall, _queue: ClQueue) -> ClWork:
+    return ClWork(is_barrier=True)
 
 
 @API("int clEnqueueMarker(void *queue, void **event)")
 async def mark_end(call: HostCall, queue: int, event: int) -> int:
     if not event:
-        refuse(Error.INVALID_VALUE, "there is no room for the event of the marker")
-    return await put(call, queue, MARKER, lambda _queue: Work(is_barrier=True), event=event)
+        refuse(ClError.INVALID_VALUE, "there is no room for the event of the marker")
+    return await put(call, queue, MARKER, lambda _queue: ClWork(is_barrier=True), event=event)
 
 
 @API("int clEnqueueBarrier(void *queue)")
 async def bar_end(call: HostCall, queue: int) -> int:
-    return await put(call, queue, BARRIER, lambda _queue: Work(is_barrier=True))
+    return await put(call, queue, BARRIER, lambda _queue: ClWork(is_barrier=True))
 
 
 @API("int clEnqueueWaitForEvents(void *queue, unsigned count, const void *events)")
 async def bar_until(call: HostCall, queue: int, count: int, events: int) -> int:
     if not count or not events:
-        refuse(Error.INVALID_VALUE, "no event is given")
-    return await put(call, queue, BARRIER, lambda _queue: Work(is_barrier=True), count, events)
+        refuse(ClError.INVALID_VALUE, "no event is given")
+    return await put(call, queue, BARRIER, lambda _queue: ClWork(is_barrier=True), count, events)
 
 
 @enqueues(
     MIGRATE, "int clEnqueueMigrateMemObjects(void *queue, unsigned number, const void *objects, uint64_t flags, "
     "unsigned count, const void *waits, void **event)",
 )  # fmt: skip
-async def migrate(call: HostCall, queue: Queue, number: int, objects: int, flags: int) -> Work:
+async def migrate(call: HostCall, queue: ClQueue, number: int, objects: int, flags: int) -> ClWork:
     """Do nothing: there is one memory."""
     if not number or not objects or flags & ~3:
-        refuse(Error.INVALID_VALUE, f"{number} memory objects are given, and the flags {flags:#x}")
+        refuse(ClError.INVALID_VALUE, f"{number} memory objects are given, and the flags {flags:#x}")
     words = await call.process.words_at(call, objects, number)
-    return Work(uses=tuple(memory_of(call, queue, handle) for handle in words))
+    return ClWork(uses=tuple(memory_of(call, queue, handle) for handle in words))
 
 
 @enqueues(
@@ -149,20 +155,20 @@ async def migrate(call: HostCall, queue: Queue, number: int, objects: int, flags
     "const void *objects, const void *places, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 async def run_native(
-    call: HostCall, queue: Queue, function: int, arguments: int, size: int, number: int, objects: int, places: int
-) -> Work:
+    call: HostCall, queue: ClQueue, function: int, arguments: int, size: int, number: int, objects: int, places: int
+) -> ClWork:
     """Call a function of the program with a copy of its arguments, in which pointers to memory replace its objects."""
     program: OpenClProgram = call.process
     if not function or bool(arguments) != bool(size) or bool(number) != bool(objects) or bool(number) != bool(places):
-        refuse(Error.INVALID_VALUE, "a function, and arguments with their size, are needed")
+        refuse(ClError.INVALID_VALUE, "a function, and arguments with their size, are needed")
     if size > _MOST_ARGUMENTS:
-        refuse(Error.INVALID_VALUE, f"the arguments have {size} bytes")
+        refuse(ClError.INVALID_VALUE, f"the arguments have {size} bytes")
     content = bytearray(await call.read(arguments, size) if size else b"")
     handles, pointers = await program.words_at(call, objects, number), await program.words_at(call, places, number)
     used = tuple(memory_of(call, queue, handle) for handle in handles)
     for memory, place in zip(used, pointers, strict=True):
         if not arguments <= place <= arguments + size - 8:
-            refuse(Error.INVALID_VALUE, f"the place {place:#x} of a memory object is not in the arguments")
+            refuse(ClError.INVALID_VALUE, f"the place {place:#x} of a memory object is not in the arguments")
         content[place - arguments : place - arguments + 8] = word(memory.address)
 
     async def run(by: HostCall) -> None:
@@ -173,7 +179,7 @@ async def run_native(
             program.close(by, memory)
             program.device.define(memory.address, memory.size)
 
-    return Work(run, used)
+    return ClWork(run, used)
 
 
 # --- Waiting ----------------------------------------------------------------------------------------------------------
@@ -181,62 +187,62 @@ async def run_native(
 
 @API("int clFlush(void *queue)")
 async def flush(call: HostCall, handle: int) -> int:
-    call.process.find(call, handle, Queue)
+    call.process.find(call, handle, ClQueue)
     await call.process.advance(call)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clFinish(void *queue)")
 async def finish(call: HostCall, handle: int) -> int:
     program: OpenClProgram = call.process
-    queue = program.find(call, handle, Queue)
+    queue = program.find(call, handle, ClQueue)
     await program.wait_for(call, lambda: not queue.commands)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clWaitForEvents(unsigned count, const void *events)")
 async def wait_for_events(call: HostCall, count: int, pointer: int) -> int:
     program: OpenClProgram = call.process
     if not count or not pointer:
-        refuse(Error.INVALID_VALUE, "no event is given")
-    events = await program.find_all(call, count, pointer, Event)
+        refuse(ClError.INVALID_VALUE, "no event is given")
+    events = await program.find_all(call, count, pointer, ClEvent)
     if any(event.context is not events[0].context for event in events):
-        refuse(Error.INVALID_CONTEXT, "the events belong to several contexts")
+        refuse(ClError.INVALID_CONTEXT, "the events belong to several contexts")
     await program.wait_for(call, lambda: all(event.has_ended for event in events))
     if any(event.status < 0 for event in events):
-        refuse(Error.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-    return Error.SUCCESS
+        refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+    return ClError.SUCCESS
 
 
 # --- Events -----------------------------------------------------------------------------------------------------------
 
 
 @creates("void *clCreateUserEvent(void *context, int *error)")
-def create_event(call: HostCall, context: int) -> Event:
+def create_event(call: HostCall, context: int) -> ClEvent:
     program: OpenClProgram = call.process
-    return program.keep(call, Event(origin=call, context=program.find(call, context, Context)))
+    return program.keep(call, ClEvent(origin=call, context=program.find(call, context, ClContext)))
 
 
 @API("int clSetUserEventStatus(void *event, int status)")
 async def set_status(call: HostCall, handle: int, status: int) -> int:
     program: OpenClProgram = call.process
-    event = program.find(call, handle, Event)
+    event = program.find(call, handle, ClEvent)
     if event.command is not None:
-        refuse(Error.INVALID_EVENT, f"{program.named(event)} is the event of a command")
+        refuse(ClError.INVALID_EVENT, f"{program.named(event)} is the event of a command")
     if status > COMPLETE:
-        refuse(Error.INVALID_VALUE, f"{status} is neither CL_COMPLETE nor an error")
+        refuse(ClError.INVALID_VALUE, f"{status} is neither CL_COMPLETE nor an error")
     if event.has_ended:
-        refuse(Error.INVALID_OPERATION, f"{program.named(event)} has its status")
+        refuse(ClError.INVALID_OPERATION, f"{program.named(event)} has its status")
     event.status_of_user = status
     program.call_back(event)
     await program.advance(call)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clGetEventInfo(void *event, unsigned wanted, size_t size, void *value, size_t *needed)")
 async def event_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
-    event = program.find(call, handle, Event)
+    event = program.find(call, handle, ClEvent)
     await program.advance(call)
     answers: Answers = {
         0x11D0: word(0 if event.command is None else event.command.queue.handle),
@@ -251,9 +257,9 @@ async def event_info(call: HostCall, handle: int, wanted: int, size: int, value:
 @API("int clGetEventProfilingInfo(void *event, unsigned wanted, size_t size, void *value, size_t *needed)")
 def profile(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     """Answer by the clock of the program, on which a kernel takes a nanosecond for each instruction of a wave."""
-    event = call.process.find(call, handle, Event)
+    event = call.process.find(call, handle, ClEvent)
     if event.command is None or not event.command.queue.flags & PROFILING or event.status != COMPLETE:
-        refuse(Error.PROFILING_INFO_NOT_AVAILABLE)
+        refuse(ClError.PROFILING_INFO_NOT_AVAILABLE)
     times = (*event.command.times, event.command.times[3])
     return answer(call, {0x1280 + row: word(time) for row, time in enumerate(times)}, wanted, size, value, needed)
 
@@ -261,13 +267,13 @@ def profile(call: HostCall, handle: int, wanted: int, size: int, value: int, nee
 @API("int clSetEventCallback(void *event, int state, void *function, void *data)")
 async def call_at(call: HostCall, handle: int, state: int, function: int, data: int) -> int:
     program: OpenClProgram = call.process
-    event = program.find(call, handle, Event)
+    event = program.find(call, handle, ClEvent)
     if not function or not COMPLETE <= state <= SUBMITTED:
-        refuse(Error.INVALID_VALUE, f"a function is called in a state of a command, and {state} is none")
+        refuse(ClError.INVALID_VALUE, f"a function is called in a state of a command, and {state} is none")
     await program.begin_callbacks(call)
     event.callbacks.append((state, function, data))
     program.call_back(event)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int dwarfgpu_callbacks()")

@@ -6,21 +6,21 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.runtimes.opencl.errors import Error, Failure, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, named_versions, text, version, word
 from dwarfgpu.runtimes.opencl.objects import (
     OUT_OF_ORDER,
     PROFILING,
+    ClCode,
+    ClContext,
     ClDevice,
+    ClEvent,
+    ClKernel,
+    ClMemory,
     ClObject,
     ClPlatform,
-    Code,
-    Context,
-    Event,
-    Kernel,
-    Memory,
-    Queue,
-    Sampler,
+    ClQueue,
+    ClSampler,
 )
 from dwarfgpu.runtimes.opencl.program import API, MOST_LISTED
 from dwarfgpu.runtimes.prototypes import CallRefused
@@ -175,7 +175,7 @@ def creates(*prototypes: str) -> Callable[[Callable[..., Any]], Callable[..., An
         @API(*prototypes)
         async def create(call: HostCall, *arguments: Any) -> Any:
             *own, error = arguments
-            failure: int = Error.SUCCESS
+            failure: int = ClError.SUCCESS
             try:
                 made = function(call, *own)
                 if inspect.iscoroutine(made):
@@ -184,7 +184,7 @@ def creates(*prototypes: str) -> Callable[[Callable[..., Any]], Callable[..., An
                     made, failure = made
             except CallRefused as refused:
                 failure, made = refused.result, 0
-            if isinstance(failure, Failure):
+            if isinstance(failure, ClFailure):
                 call.process.report_failure(call, failure)
             if error:
                 call.write_number(error, failure, 4)
@@ -198,12 +198,12 @@ def creates(*prototypes: str) -> Callable[[Callable[..., Any]], Callable[..., An
 def list_out(call: HostCall, found: list[int], room: int, pointer: int, count: int) -> int:
     """Write handles, as many as there is room for, and how many there are."""
     if (pointer and not room) or not (pointer or count):
-        refuse(Error.INVALID_VALUE, "there is no room for an answer")
+        refuse(ClError.INVALID_VALUE, "there is no room for an answer")
     if pointer:
         call.write(pointer, word(*found[:room]))
     if count:
         call.write_number(count, len(found), 4)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 async def properties_at(call: HostCall, pointer: int) -> list[int]:
@@ -245,7 +245,7 @@ def platform_info(call: HostCall, handle: int, wanted: int, size: int, value: in
 
 def _devices(call: HostCall, kinds: int) -> list[ClDevice]:
     if not kinds & 0xFF and kinds != _ALL:
-        refuse(Error.INVALID_DEVICE_TYPE, f"{kinds:#x} is no type of a device")
+        refuse(ClError.INVALID_DEVICE_TYPE, f"{kinds:#x} is no type of a device")
     found: list[ClDevice] = call.process.devices if kinds & (_GPU | _DEFAULT) else []
     return found[:1] if kinds == _DEFAULT else found
 
@@ -257,7 +257,7 @@ def devices(call: HostCall, platform: int, kinds: int, room: int, pointer: int, 
     if not found:
         if count:
             call.write_number(count, 0, 4)
-        return Failure(Error.DEVICE_NOT_FOUND)
+        return ClFailure(ClError.DEVICE_NOT_FOUND)
     return list_out(call, [each.handle for each in found], room, pointer, count)
 
 
@@ -272,25 +272,25 @@ def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
 @API("int clCreateSubDevices(void *device, const void *properties, unsigned room, void **devices, unsigned *count)")
 def divide(call: HostCall, handle: int, *_more: int) -> int:
     call.process.find(call, handle, ClDevice)
-    refuse(Error.INVALID_VALUE, "the device cannot be divided")
+    refuse(ClError.INVALID_VALUE, "the device cannot be divided")
 
 
 @API("int clRetainDevice(void *device)", "int clReleaseDevice(void *device)")
 def count_device(call: HostCall, handle: int) -> int:
     """Do nothing: devices that are no part of another are not counted."""
     call.process.find(call, handle, ClDevice)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clGetDeviceAndHostTimer(void *device, uint64_t *of_device, uint64_t *of_host)")
 def timers(call: HostCall, handle: int, *pointers: int) -> int:
     call.process.find(call, handle, ClDevice)
     if not all(pointers):
-        refuse(Error.INVALID_VALUE, "there is no room for a time")
+        refuse(ClError.INVALID_VALUE, "there is no room for a time")
     now = call.process.now()
     for pointer in pointers:
         call.write_number(pointer, now)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clGetHostTimer(void *device, uint64_t *time)")
@@ -301,20 +301,20 @@ def timer(call: HostCall, handle: int, pointer: int) -> int:
 @API("int clUnloadPlatformCompiler(void *platform)", "int clUnloadCompiler()")
 def unload(_call: HostCall, _platform: int = 0) -> int:
     """Keep the compiler: it is a program of the user."""
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 # --- Contexts ---------------------------------------------------------------------------------------------------------
 
 
-async def _made(call: HostCall, properties: int, found: list[ClDevice]) -> Context:
+async def _made(call: HostCall, properties: int, found: list[ClDevice]) -> ClContext:
     words = await properties_at(call, properties)
     for key, value in zip(words[::2], words[1::2], strict=True):
         if key != _CONTEXT_PLATFORM:
-            refuse(Error.INVALID_PROPERTY, f"a context has no property {key:#x}")
+            refuse(ClError.INVALID_PROPERTY, f"a context has no property {key:#x}")
         platform_of(call, value)
     given = word(*words, 0) if properties else b""
-    context: Context = call.process.keep(call, Context(origin=call, devices=found, properties=given))
+    context: ClContext = call.process.keep(call, ClContext(origin=call, devices=found, properties=given))
     return context
 
 
@@ -322,26 +322,28 @@ async def _made(call: HostCall, properties: int, found: list[ClDevice]) -> Conte
     "void *clCreateContext(const void *properties, unsigned count, const void *devices, void *notify, void *data, "
     "int *error)"
 )
-async def create_context(call: HostCall, properties: int, count: int, pointer: int, notify: int, data: int) -> Context:
+async def create_context(
+    call: HostCall, properties: int, count: int, pointer: int, notify: int, data: int
+) -> ClContext:
     if not count or not pointer or (data and not notify):
-        refuse(Error.INVALID_VALUE, "a context has devices, and data only with a function that gets it")
+        refuse(ClError.INVALID_VALUE, "a context has devices, and data only with a function that gets it")
     found = await call.process.find_all(call, count, pointer, ClDevice)
     return await _made(call, properties, [*dict.fromkeys(found)])
 
 
 @creates("void *clCreateContextFromType(const void *properties, uint64_t kinds, void *notify, void *data, int *error)")
-async def create_context_by_type(call: HostCall, properties: int, kinds: int, notify: int, data: int) -> Context:
+async def create_context_by_type(call: HostCall, properties: int, kinds: int, notify: int, data: int) -> ClContext:
     if data and not notify:
-        refuse(Error.INVALID_VALUE, "data is given, and no function that gets it")
+        refuse(ClError.INVALID_VALUE, "data is given, and no function that gets it")
     found = _devices(call, kinds)
     if not found:
-        refuse(Error.DEVICE_NOT_FOUND)
+        refuse(ClError.DEVICE_NOT_FOUND)
     return await _made(call, properties, found)
 
 
 @API("int clGetContextInfo(void *context, unsigned wanted, size_t size, void *value, size_t *needed)")
 def context_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
-    context = call.process.find(call, handle, Context)
+    context = call.process.find(call, handle, ClContext)
     answers: Answers = {
         0x1080: half_word(context.references),
         0x1081: word(*(device.handle for device in context.devices)),
@@ -354,57 +356,57 @@ def context_info(call: HostCall, handle: int, wanted: int, size: int, value: int
 async def ends_with(call: HostCall, found: Any, function: int, data: int) -> int:
     """Let a function be called when an object ends."""
     if not function:
-        refuse(Error.INVALID_VALUE, "there is no function to call")
+        refuse(ClError.INVALID_VALUE, "there is no function to call")
     await call.process.begin_callbacks(call)
     found.ending.append((function, data))
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clSetContextDestructorCallback(void *context, void *function, void *data)")
 async def context_ends_with(call: HostCall, handle: int, function: int, data: int) -> int:
-    return await ends_with(call, call.process.find(call, handle, Context), function, data)
+    return await ends_with(call, call.process.find(call, handle, ClContext), function, data)
 
 
 # --- Queues -----------------------------------------------------------------------------------------------------------
 
 
 @creates("void *clCreateCommandQueueWithProperties(void *context, void *device, const void *properties, int *error)")
-async def create_queue(call: HostCall, context: int, device: int, properties: int) -> Queue:
+async def create_queue(call: HostCall, context: int, device: int, properties: int) -> ClQueue:
     words = await properties_at(call, properties)
     flags = 0
     for key, value in zip(words[::2], words[1::2], strict=True):
         if key == _QUEUE_SIZE:
-            refuse(Error.INVALID_QUEUE_PROPERTIES, "there are no queues on the device")
+            refuse(ClError.INVALID_QUEUE_PROPERTIES, "there are no queues on the device")
         if key != _QUEUE_PROPERTIES:
-            refuse(Error.INVALID_VALUE, f"a queue has no property {key:#x}")
+            refuse(ClError.INVALID_VALUE, f"a queue has no property {key:#x}")
         flags = value
     return _queue(call, context, device, flags, word(*words, 0) if properties else b"")
 
 
 @creates("void *clCreateCommandQueue(void *context, void *device, uint64_t flags, int *error)")
-def create_simple_queue(call: HostCall, context: int, device: int, flags: int) -> Queue:
+def create_simple_queue(call: HostCall, context: int, device: int, flags: int) -> ClQueue:
     return _queue(call, context, device, flags, b"")
 
 
-def _queue(call: HostCall, context: int, device: int, flags: int, properties: bytes) -> Queue:
+def _queue(call: HostCall, context: int, device: int, flags: int, properties: bytes) -> ClQueue:
     program: OpenClProgram = call.process
-    owner, on = program.find(call, context, Context), program.find(call, device, ClDevice)
+    owner, on = program.find(call, context, ClContext), program.find(call, device, ClDevice)
     if on not in owner.devices:
-        refuse(Error.INVALID_DEVICE, "the device does not belong to the context")
+        refuse(ClError.INVALID_DEVICE, "the device does not belong to the context")
     if flags & ~(OUT_OF_ORDER | PROFILING):
         known = flags & ~0xF == 0
         refuse(
-            Error.INVALID_QUEUE_PROPERTIES if known else Error.INVALID_VALUE,
+            ClError.INVALID_QUEUE_PROPERTIES if known else ClError.INVALID_VALUE,
             f"the device has no queues with the properties {flags:#x}",
         )
-    queue = program.keep(call, Queue(origin=call, context=owner, device=on, flags=flags, properties=properties))
+    queue = program.keep(call, ClQueue(origin=call, context=owner, device=on, flags=flags, properties=properties))
     program.queues.append(queue)
     return queue
 
 
 @API("int clGetCommandQueueInfo(void *queue, unsigned wanted, size_t size, void *value, size_t *needed)")
 def queue_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
-    queue = call.process.find(call, handle, Queue)
+    queue = call.process.find(call, handle, ClQueue)
     answers: dict[int, bytes] = {
         0x1090: word(queue.context.handle),
         0x1091: word(queue.device.handle),
@@ -414,28 +416,28 @@ def queue_info(call: HostCall, handle: int, wanted: int, size: int, value: int, 
         0x1098: queue.properties,
     }
     if wanted == _QUEUE_SIZE:
-        refuse(Error.INVALID_COMMAND_QUEUE, "the queue is none on the device")
+        refuse(ClError.INVALID_COMMAND_QUEUE, "the queue is none on the device")
     return answer(call, answers, wanted, size, value, needed)
 
 
 @API("int clSetCommandQueueProperty(void *queue, uint64_t flags, int is_on, uint64_t *before)")
 def change_queue(call: HostCall, handle: int, *_more: int) -> int:
-    call.process.find(call, handle, Queue)
-    refuse(Error.INVALID_OPERATION, "a queue does not change")
+    call.process.find(call, handle, ClQueue)
+    refuse(ClError.INVALID_OPERATION, "a queue does not change")
 
 
 @API("int clSetDefaultDeviceCommandQueue(void *context, void *device, void *queue)")
 def set_device_queue(call: HostCall, context: int, device: int, _queue: int) -> int:
-    call.process.find(call, context, Context)
+    call.process.find(call, context, ClContext)
     call.process.find(call, device, ClDevice)
-    refuse(Error.INVALID_OPERATION, "there are no queues on the device")
+    refuse(ClError.INVALID_OPERATION, "there are no queues on the device")
 
 
 # --- References -------------------------------------------------------------------------------------------------------
 
 _COUNTED: tuple[tuple[str, type[ClObject]], ...] = (
-    ("Context", Context), ("CommandQueue", Queue), ("MemObject", Memory), ("Sampler", Sampler), ("Program", Code),
-    ("Kernel", Kernel), ("Event", Event),
+    ("Context", ClContext), ("CommandQueue", ClQueue), ("MemObject", ClMemory), ("Sampler", ClSampler), ("Program", ClCode),
+    ("Kernel", ClKernel), ("Event", ClEvent),
 )  # fmt: skip
 
 
@@ -443,18 +445,18 @@ def _count(name: str, kind: type[ClObject]) -> None:
     @API(f"int clRetain{name}(void *object)")
     def retain(call: HostCall, handle: int) -> int:
         call.process.find(call, handle, kind).references += 1
-        return Error.SUCCESS
+        return ClError.SUCCESS
 
     @API(f"int clRelease{name}(void *object)")
     async def release(call: HostCall, handle: int) -> int:
         program: OpenClProgram = call.process
         found = program.find(call, handle, kind)
-        if isinstance(found, Queue):
+        if isinstance(found, ClQueue):
             await program.advance(call)  # it is flushed
         program.release(call, found)
-        if isinstance(found, Kernel) and not found.references:
+        if isinstance(found, ClKernel) and not found.references:
             found.code.kernels -= 1
-        return Error.SUCCESS
+        return ClError.SUCCESS
 
 
 for _name, _kind in _COUNTED:

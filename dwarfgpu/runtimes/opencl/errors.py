@@ -8,7 +8,7 @@ from typing import NoReturn
 from dwarfgpu.runtimes.prototypes import CallRefused
 
 
-class Error(IntEnum):
+class ClError(IntEnum):
     """What functions return, and what becomes of commands."""
 
     SUCCESS = 0
@@ -76,14 +76,14 @@ class Error(IntEnum):
         return f"CL_{self.name}"
 
 
-class Failure(int):
+class ClFailure(int):
     """An error that a function returns, and why."""
 
     message: str | None = None
 
 
-def refuse(error: Error, message: str | None = None) -> NoReturn:
+def refuse(error: ClError, message: str | None = None) -> NoReturn:
     """End a call with an error; without a message it is none of the program."""
-    failure = Failure(error)
+    failure = ClFailure(error)
     failure.message = message
     raise CallRefused(failure)

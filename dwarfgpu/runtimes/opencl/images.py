@@ -14,9 +14,9 @@ from dwarfgpu.runtimes.opencl.buffers import (
     map_memory,
     triple,
 )
-from dwarfgpu.runtimes.opencl.commands import Work, enqueues, memory_of
+from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of
 from dwarfgpu.runtimes.opencl.contexts import MOST_DEEP, MOST_WIDE, creates, properties_at
-from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
 from dwarfgpu.runtimes.opencl.objects import (
     COPY_HOST,
@@ -27,12 +27,12 @@ from dwarfgpu.runtimes.opencl.objects import (
     IMAGE_2D_ARRAY,
     IMAGE_3D,
     USE_HOST,
-    Context,
+    ClContext,
+    ClMapping,
+    ClMemory,
+    ClQueue,
+    ClSampler,
     ImageForm,
-    Mapping,
-    Memory,
-    Queue,
-    Sampler,
 )
 from dwarfgpu.runtimes.opencl.program import API
 
@@ -84,14 +84,14 @@ _DESCRIPTION = struct.Struct("<I4x6QIIQ")
     "void *clCreateImage(void *context, uint64_t flags, const void *format, const void *description, void *host, "
     "int *error)"
 )
-async def create_image(call: HostCall, context: int, flags: int, form: int, description: int, host: int) -> Memory:
+async def create_image(call: HostCall, context: int, flags: int, form: int, description: int, host: int) -> ClMemory:
     order, kind = await _format(call, form)
     if not description:
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, "the description of the image is NULL")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "the description of the image is NULL")
     fields = _DESCRIPTION.unpack(await call.read(description, _DESCRIPTION.size))
     shape, width, height, depth, layers, row, slice_, levels, samples, source = fields
     if levels or samples:
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, "an image has neither levels nor samples")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "an image has neither levels nor samples")
     return _image(
         call, context, flags, (order, kind), (shape, width, height, depth, layers), (row, slice_), host, source
     )
@@ -103,10 +103,10 @@ async def create_image(call: HostCall, context: int, flags: int, form: int, desc
 )
 async def create_image_with(
     call: HostCall, context: int, properties: int, flags: int, form: int, description: int, host: int
-) -> Memory:
+) -> ClMemory:
     if await properties_at(call, properties):
-        refuse(Error.INVALID_PROPERTY, "images have no properties here")
-    made: Memory = await create_image(call, context, flags, form, description, host)
+        refuse(ClError.INVALID_PROPERTY, "images have no properties here")
+    made: ClMemory = await create_image(call, context, flags, form, description, host)
     made.properties = word(0) if properties else b""
     return made
 
@@ -117,7 +117,7 @@ async def create_image_with(
 )
 async def create_plane(
     call: HostCall, context: int, flags: int, form: int, width: int, height: int, row: int, host: int
-) -> Memory:
+) -> ClMemory:
     shape = (IMAGE_2D, width, height, 0, 0)
     return _image(call, context, flags, await _format(call, form), shape, (row, 0), host, 0)
 
@@ -129,19 +129,19 @@ async def create_plane(
 async def create_block(
     call: HostCall, context: int, flags: int, form: int, width: int, height: int, depth: int, row: int, slice_: int,
     host: int,
-) -> Memory:  # fmt: skip
+) -> ClMemory:  # fmt: skip
     shape = (IMAGE_3D, width, height, depth, 0)
     return _image(call, context, flags, await _format(call, form), shape, (row, slice_), host, 0)
 
 
 async def _format(call: HostCall, pointer: int) -> tuple[int, int]:
     if not pointer:
-        refuse(Error.INVALID_IMAGE_FORMAT_DESCRIPTOR, "the format of the image is NULL")
+        refuse(ClError.INVALID_IMAGE_FORMAT_DESCRIPTOR, "the format of the image is NULL")
     order, kind = struct.unpack("<II", await call.read(pointer, 8))
     if order not in _CHANNELS or kind not in _BYTES:
-        refuse(Error.IMAGE_FORMAT_NOT_SUPPORTED, f"there are no images of order {order:#x} and type {kind:#x}")
+        refuse(ClError.IMAGE_FORMAT_NOT_SUPPORTED, f"there are no images of order {order:#x} and type {kind:#x}")
     if kind not in _ORDERS.get(order, ()):
-        refuse(Error.INVALID_IMAGE_FORMAT_DESCRIPTOR, f"the order {order:#x} excludes the type {kind:#x}")
+        refuse(ClError.INVALID_IMAGE_FORMAT_DESCRIPTOR, f"the order {order:#x} excludes the type {kind:#x}")
     return order, kind
 
 
@@ -154,21 +154,21 @@ def _image(
     pitches: tuple[int, int],
     host: int,
     source: int,
-) -> Memory:
+) -> ClMemory:
     """Create an image; ``source`` is the buffer that an image is made from."""
     program: OpenClProgram = call.process
-    owner = program.find(call, context, Context)
+    owner = program.find(call, context, ClContext)
     form = _form(of_texels, shape, pitches, has_host=bool(host))
-    parent = program.find(call, source, Memory) if source else None
+    parent = program.find(call, source, ClMemory) if source else None
     if (parent is not None) != (form.kind == IMAGE_1D_BUFFER) and not (parent is not None and form.kind == IMAGE_2D):
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, "an image of a buffer needs one, and others have none")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "an image of a buffer needs one, and others have none")
     if parent is not None:
-        refuse(Error.INVALID_OPERATION, "images that share the memory of a buffer are not supported")
+        refuse(ClError.INVALID_OPERATION, "images that share the memory of a buffer are not supported")
     flags = check_flags(flags, host)
     address = program.allocate(call, HEADER + form.size)
     header = struct.pack("<6I", form.width, form.height, form.depth, form.layers, form.order, form.type)
     program.device.write(address, header.ljust(HEADER, b"\0"))
-    made = Memory(
+    made = ClMemory(
         origin=call, context=owner, flags=flags, size=form.size, host=host, address=address + HEADER, image=form,
         kind=form.kind,
     )  # fmt: skip
@@ -183,24 +183,24 @@ def _form(
     """Return what an image is; refuse extents and pitches that it cannot have."""
     (order, type_), (kind, width, height, depth, layers), (row, slice_) = of_texels, shape, pitches
     if kind not in (IMAGE_1D, IMAGE_1D_ARRAY, IMAGE_1D_BUFFER, IMAGE_2D, IMAGE_2D_ARRAY, IMAGE_3D):
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, f"{kind:#x} is no type of an image")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, f"{kind:#x} is no type of an image")
     height = height if kind in (IMAGE_2D, IMAGE_2D_ARRAY, IMAGE_3D) else 1
     depth = depth if kind == IMAGE_3D else 1
     layers = layers if kind in (IMAGE_1D_ARRAY, IMAGE_2D_ARRAY) else 1
     if not all((width, height, depth, layers)):
-        refuse(Error.INVALID_IMAGE_SIZE, f"an extent of the image is 0: {width}x{height}x{depth}, {layers} layers")
+        refuse(ClError.INVALID_IMAGE_SIZE, f"an extent of the image is 0: {width}x{height}x{depth}, {layers} layers")
     most = MOST_DEEP if kind == IMAGE_3D else MOST_WIDE
     if max(width, height) > most or max(depth, layers) > MOST_DEEP:
-        refuse(Error.INVALID_IMAGE_SIZE, f"the image is too large: {width}x{height}x{depth}, {layers} layers")
+        refuse(ClError.INVALID_IMAGE_SIZE, f"the image is too large: {width}x{height}x{depth}, {layers} layers")
     texel = _CHANNELS[order] * _BYTES[type_]
     if (row or slice_) and not has_host:
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, "pitches are given, and no memory of the host")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "pitches are given, and no memory of the host")
     if row and (row < texel * width or row % texel):
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, f"rows of {row} bytes do not hold {width} texels of {texel}")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, f"rows of {row} bytes do not hold {width} texels of {texel}")
     host_row = row or texel * width
     host_slice = slice_ or host_row * height
     if slice_ and (slice_ < host_row * height or slice_ % host_row):
-        refuse(Error.INVALID_IMAGE_DESCRIPTOR, f"slices of {slice_} bytes do not hold {height} rows of {host_row}")
+        refuse(ClError.INVALID_IMAGE_DESCRIPTOR, f"slices of {slice_} bytes do not hold {height} rows of {host_row}")
     return ImageForm(kind, order, type_, width, height, depth, layers, texel, host_row, host_slice)
 
 
@@ -209,20 +209,20 @@ def _form(
     "unsigned *count)"
 )
 def formats(call: HostCall, context: int, flags: int, kind: int, room: int, pointer: int, count: int) -> int:
-    call.process.find(call, context, Context)
+    call.process.find(call, context, ClContext)
     check_flags(flags & ~(USE_HOST | COPY_HOST), 0)
     if kind not in range(0x10F1, 0x10F7) or (pointer and not room):
-        refuse(Error.INVALID_VALUE, f"{kind:#x} is no type of an image, or there is no room")
+        refuse(ClError.INVALID_VALUE, f"{kind:#x} is no type of an image, or there is no room")
     if pointer:
         call.write(pointer, b"".join(half_word(*pair) for pair in _FORMATS[:room]))
     if count:
         call.write_number(count, len(_FORMATS), 4)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clGetImageInfo(void *image, unsigned wanted, size_t size, void *value, size_t *needed)")
 def image_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
-    memory = call.process.find(call, handle, Memory)
+    memory = call.process.find(call, handle, ClMemory)
     form = _form_of(call, memory)
     has_slices = form.kind in (IMAGE_3D, IMAGE_2D_ARRAY, IMAGE_1D_ARRAY)
     answers: Answers = {
@@ -241,16 +241,16 @@ def image_info(call: HostCall, handle: int, wanted: int, size: int, value: int, 
     return answer(call, answers, wanted, size, value, needed)
 
 
-def _form_of(call: HostCall, memory: Memory) -> ImageForm:
+def _form_of(call: HostCall, memory: ClMemory) -> ImageForm:
     if memory.image is None:
-        refuse(Error.INVALID_MEM_OBJECT, f"{call.process.named(memory)} is no image")
+        refuse(ClError.INVALID_MEM_OBJECT, f"{call.process.named(memory)} is no image")
     return memory.image
 
 
 # --- Copies -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(memory: Memory, origin: Triple, region: Triple) -> Iterator[tuple[int, int, int]]:
+def _rows(memory: ClMemory, origin: Triple, region: Triple) -> Iterator[tuple[int, int, int]]:
     """Yield the second and the third coordinate of each row of a region, and its address."""
     form = memory.image
     assert form is not None  # noqa: S101 (the caller knows)
@@ -262,7 +262,7 @@ def _rows(memory: Memory, origin: Triple, region: Triple) -> Iterator[tuple[int,
 
 def _transfer(
     call: HostCall,
-    memory: Memory,
+    memory: ClMemory,
     origin: Triple,
     region: Triple,
     pointer: int,
@@ -284,16 +284,16 @@ def _transfer(
         call.process.copy(call, to, source, size)
 
 
-async def _region(call: HostCall, memory: Memory, origin: int, region: int) -> tuple[Triple, Triple]:
+async def _region(call: HostCall, memory: ClMemory, origin: int, region: int) -> tuple[Triple, Triple]:
     """Return the origin and the size of a region, which the image must have."""
     start, sizes = await triple(call, origin), await triple(call, region)
     form = _form_of(call, memory)
     ends = [first + size for first, size in zip(start, sizes, strict=True)]
     if not all(sizes) or any(end > whole for end, whole in zip(ends, form.extents, strict=True)):
         message = f"the region {sizes} at {start} is not in {call.process.named(memory)}, which has {form.extents}"
-        refuse(Error.INVALID_VALUE, message)
+        refuse(ClError.INVALID_VALUE, message)
     if sizes[1] * sizes[2] > _MOST_ROWS:
-        refuse(Error.OUT_OF_RESOURCES, f"{sizes[1] * sizes[2]} rows are too many")
+        refuse(ClError.OUT_OF_RESOURCES, f"{sizes[1] * sizes[2]} rows are too many")
     return start, sizes
 
 
@@ -303,20 +303,20 @@ def _transfers(kind: int, name: str, *, is_read: bool) -> None:
         "size_t row, size_t slice, void *pointer, unsigned count, const void *waits, void **event)",
     )  # fmt: skip
     async def transfer(
-        call: HostCall, queue: Queue, handle: int, is_blocking: int, origin: int, region: int, row: int, slice_: int,
+        call: HostCall, queue: ClQueue, handle: int, is_blocking: int, origin: int, region: int, row: int, slice_: int,
         pointer: int,
-    ) -> Work:  # fmt: skip
+    ) -> ClWork:  # fmt: skip
         memory = memory_of(call, queue, handle)
         start, sizes = await _region(call, memory, origin, region)
         check_host_access(call, memory, is_read=is_read)
         size = sizes[0] * _form_of(call, memory).texel
         if not pointer or (row and row < size) or (slice_ and slice_ < (row or size)):
-            refuse(Error.INVALID_VALUE, f"rows of {row} bytes and slices of {slice_} do not hold the region {sizes}")
+            refuse(ClError.INVALID_VALUE, f"rows of {row} bytes and slices of {slice_} do not hold the region {sizes}")
 
         def run(by: HostCall) -> None:
             _transfer(by, memory, start, sizes, pointer, (row, slice_), is_read=is_read)
 
-        return Work(run, (memory,), bool(is_blocking))
+        return ClWork(run, (memory,), bool(is_blocking))
 
 
 _transfers(READ, "clEnqueueReadImage", is_read=True)
@@ -328,23 +328,23 @@ _transfers(WRITE, "clEnqueueWriteImage", is_read=False)
     "const void *origin, const void *region, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 async def copy_image(
-    call: HostCall, queue: Queue, source: int, target: int, source_origin: int, origin: int, region: int
-) -> Work:
+    call: HostCall, queue: ClQueue, source: int, target: int, source_origin: int, origin: int, region: int
+) -> ClWork:
     first, second = memory_of(call, queue, source), memory_of(call, queue, target)
     start, sizes = await _region(call, first, source_origin, region)
     to, _sizes = await _region(call, second, origin, region)
     form, other = _form_of(call, first), _form_of(call, second)
     if (form.order, form.type) != (other.order, other.type):
-        refuse(Error.IMAGE_FORMAT_MISMATCH, "the formats of the images differ")
+        refuse(ClError.IMAGE_FORMAT_MISMATCH, "the formats of the images differ")
     if first is second and all(abs(a - b) < size for a, b, size in zip(start, to, sizes, strict=True)):
-        refuse(Error.MEM_COPY_OVERLAP, "the source and the destination overlap")
+        refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
 
     def run(by: HostCall) -> None:
         pairs = zip(_rows(first, start, sizes), _rows(second, to, sizes), strict=True)
         for (_y, _z, address), (_y2, _z2, there) in pairs:
             by.process.device.copy(there, address, sizes[0] * form.texel)
 
-    return Work(run, (first, second))
+    return ClWork(run, (first, second))
 
 
 @enqueues(
@@ -352,8 +352,8 @@ async def copy_image(
     "const void *region, size_t offset, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 async def copy_to_buffer(
-    call: HostCall, queue: Queue, image: int, buffer: int, origin: int, region: int, offset: int
-) -> Work:
+    call: HostCall, queue: ClQueue, image: int, buffer: int, origin: int, region: int, offset: int
+) -> ClWork:
     return await _between(call, queue, image, buffer, origin, region, offset, is_to_image=False)
 
 
@@ -362,14 +362,14 @@ async def copy_to_buffer(
     "const void *origin, const void *region, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
 async def copy_from_buffer(
-    call: HostCall, queue: Queue, buffer: int, image: int, offset: int, origin: int, region: int
-) -> Work:
+    call: HostCall, queue: ClQueue, buffer: int, image: int, offset: int, origin: int, region: int
+) -> ClWork:
     return await _between(call, queue, image, buffer, origin, region, offset, is_to_image=True)
 
 
 async def _between(
-    call: HostCall, queue: Queue, image: int, buffer: int, origin: int, region: int, offset: int, *, is_to_image: bool
-) -> Work:
+    call: HostCall, queue: ClQueue, image: int, buffer: int, origin: int, region: int, offset: int, *, is_to_image: bool
+) -> ClWork:
     memory, other = memory_of(call, queue, image), memory_of(call, queue, buffer)
     start, sizes = await _region(call, memory, origin, region)
     size = sizes[0] * _form_of(call, memory).texel
@@ -382,25 +382,25 @@ async def _between(
             to, source = pair if is_to_image else pair[::-1]
             by.process.device.copy(to, source, size)
 
-    return Work(run, (memory, other))
+    return ClWork(run, (memory, other))
 
 
 @enqueues(
     FILL, "int clEnqueueFillImage(void *queue, void *image, const void *color, const void *origin, const void *region, "
     "unsigned count, const void *waits, void **event)",
 )  # fmt: skip
-async def fill_image(call: HostCall, queue: Queue, handle: int, color: int, origin: int, region: int) -> Work:
+async def fill_image(call: HostCall, queue: ClQueue, handle: int, color: int, origin: int, region: int) -> ClWork:
     memory = memory_of(call, queue, handle)
     start, sizes = await _region(call, memory, origin, region)
     if not color:
-        refuse(Error.INVALID_VALUE, "the color is NULL")
+        refuse(ClError.INVALID_VALUE, "the color is NULL")
     texel = _texel(_form_of(call, memory), await call.read(color, 16))
 
     def run(by: HostCall) -> None:
         for _y, _z, address in _rows(memory, start, sizes):
             by.process.device.fill(address, texel, sizes[0])
 
-    return Work(run, (memory,))
+    return ClWork(run, (memory,))
 
 
 def _texel(form: ImageForm, color: bytes) -> bytes:
@@ -432,14 +432,14 @@ async def map_image(
     slice_: int, count: int, waits: int, event: int,
 ) -> int:  # fmt: skip
     program: OpenClProgram = call.process
-    memory = program.find(call, handle, Memory)
+    memory = program.find(call, handle, ClMemory)
     start, sizes = await _region(call, memory, origin, region)
     form = _form_of(call, memory)
     if not row or (not slice_ and form.kind in (IMAGE_3D, IMAGE_2D_ARRAY, IMAGE_1D_ARRAY)):
-        refuse(Error.INVALID_VALUE, "there is no room for a pitch of the map")
+        refuse(ClError.INVALID_VALUE, "there is no room for a pitch of the map")
     pitches = (form.host_row, form.host_slice) if memory.uses_host else (form.row, form.slice)
 
-    def make(on: Queue) -> tuple[Memory, int, Mapping]:
+    def make(on: ClQueue) -> tuple[ClMemory, int, ClMapping]:
         memory_of(call, on, handle)
         check_map(call, memory, flags)
         base = memory.host if memory.uses_host else memory.address
@@ -456,7 +456,7 @@ async def map_image(
             else:
                 program.device.define(memory.address, memory.size)
 
-        return memory, pointer, Mapping(flags, fetch, store, call)
+        return memory, pointer, ClMapping(flags, fetch, store, call)
 
     pointer = await map_memory(call, queue, make, is_blocking, count, waits, event)
     call.write_number(row, pitches[0])
@@ -472,35 +472,35 @@ async def map_image(
 @creates(
     "void *clCreateSampler(void *context, unsigned is_normalized, unsigned addressing, unsigned filter, int *error)"
 )
-def create_sampler(call: HostCall, context: int, is_normalized: int, addressing: int, filter_: int) -> Sampler:
+def create_sampler(call: HostCall, context: int, is_normalized: int, addressing: int, filter_: int) -> ClSampler:
     return _sampler(call, context, (is_normalized, addressing, filter_), b"")
 
 
 @creates("void *clCreateSamplerWithProperties(void *context, const void *properties, int *error)")
-async def create_sampler_with(call: HostCall, context: int, properties: int) -> Sampler:
+async def create_sampler_with(call: HostCall, context: int, properties: int) -> ClSampler:
     words = await properties_at(call, properties)
     given = {_NORMALIZED_KEY: 1, _ADDRESSING_KEY: 0x1132, _FILTER_KEY: _NEAREST}
     keys = words[::2]
     if len({*keys}) < len(keys) or not {*keys} <= {*given}:
-        refuse(Error.INVALID_VALUE, "a property of the sampler is unknown, or given twice")
+        refuse(ClError.INVALID_VALUE, "a property of the sampler is unknown, or given twice")
     given |= dict(zip(keys, words[1::2], strict=True))
     return _sampler(call, context, (*given.values(),), word(*words, 0) if properties else b"")
 
 
-def _sampler(call: HostCall, context: int, given: tuple[int, ...], properties: bytes) -> Sampler:
+def _sampler(call: HostCall, context: int, given: tuple[int, ...], properties: bytes) -> ClSampler:
     program: OpenClProgram = call.process
-    owner = program.find(call, context, Context)
+    owner = program.find(call, context, ClContext)
     is_normalized, addressing, filter_ = given
     if addressing not in _ADDRESSING or filter_ not in (_NEAREST, _LINEAR) or is_normalized > 1:
-        refuse(Error.INVALID_VALUE, f"there are no samplers of {is_normalized}, {addressing:#x} and {filter_:#x}")
-    made = Sampler(
+        refuse(ClError.INVALID_VALUE, f"there are no samplers of {is_normalized}, {addressing:#x} and {filter_:#x}")
+    made = ClSampler(
         origin=call, context=owner, is_normalized=bool(is_normalized), addressing=addressing, filter=filter_,
         properties=properties,
     )  # fmt: skip
     return program.keep(call, made)
 
 
-def flags_of(sampler: Sampler) -> int:
+def flags_of(sampler: ClSampler) -> int:
     """Return a sampler as kernels have it."""
     how = 0x20 if sampler.filter == _LINEAR else 0x10
     return int(sampler.is_normalized) | _ADDRESSING[sampler.addressing] | how
@@ -508,7 +508,7 @@ def flags_of(sampler: Sampler) -> int:
 
 @API("int clGetSamplerInfo(void *sampler, unsigned wanted, size_t size, void *value, size_t *needed)")
 def sampler_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
-    sampler = call.process.find(call, handle, Sampler)
+    sampler = call.process.find(call, handle, ClSampler)
     answers: Answers = {
         0x1150: half_word(sampler.references),
         0x1151: word(sampler.context.handle),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def answer(call: HostCall, answers: Answers, wanted: int, size: int, pointer: in
     """Write what is asked for, and its size; programs ask for what other vendors have, so that is no misuse."""
     found = answers.get(wanted)
     if found is None:
-        refuse(Error.INVALID_VALUE)
+        refuse(ClError.INVALID_VALUE)
     return written(call, found if isinstance(found, bytes) else found(), size, pointer, needed)
 
 
@@ -51,8 +51,8 @@ def written(call: HostCall, content: bytes, size: int, pointer: int, needed: int
     """Write an answer and its size."""
     if pointer:
         if size < len(content):
-            refuse(Error.INVALID_VALUE, f"the answer has {len(content)} bytes, and there is room for {size}")
+            refuse(ClError.INVALID_VALUE, f"the answer has {len(content)} bytes, and there is room for {size}")
         call.write(pointer, content)
     if needed:
         call.write_number(needed, len(content))
-    return Error.SUCCESS
+    return ClError.SUCCESS

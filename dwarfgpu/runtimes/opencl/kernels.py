@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.opencl.code import names_of
-from dwarfgpu.runtimes.opencl.commands import Work, enqueues, memory_of
+from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of
 from dwarfgpu.runtimes.opencl.contexts import LOCAL, MOST_ITEMS, creates, list_out
-from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.images import HEADER, flags_of
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
-from dwarfgpu.runtimes.opencl.objects import ClDevice, ClObject, Code, Kernel, Memory, Queue, Sampler
+from dwarfgpu.runtimes.opencl.objects import ClCode, ClDevice, ClKernel, ClMemory, ClObject, ClQueue, ClSampler
 from dwarfgpu.runtimes.opencl.program import API
 from dwarfgpu.targets.amdgpu.initial_state import align
 
@@ -33,49 +33,49 @@ _WAVES_FOR = (64, 4, 1)
 """The largest extents of a work-group that nobody has chosen, along each axis of several."""
 
 
-def _kernel(call: HostCall, code: Code, name: str) -> Kernel:
+def _kernel(call: HostCall, code: ClCode, name: str) -> ClKernel:
     program: OpenClProgram = call.process
     if code.module is None:
-        refuse(Error.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
+        refuse(ClError.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
     if name not in names_of(code):
         known = ", ".join(names_of(code)) or "none"
-        refuse(Error.INVALID_KERNEL_NAME, f"there is no kernel {name!r:.60} (there are: {known})")
+        refuse(ClError.INVALID_KERNEL_NAME, f"there is no kernel {name!r:.60} (there are: {known})")
     found = code.module.file.kernels_named([name])[0]
     code.kernels += 1
-    made = Kernel(origin=call, code=code, kernel=code.module.kernel(name), arguments=explicit_arguments(found))
+    made = ClKernel(origin=call, code=code, kernel=code.module.kernel(name), arguments=explicit_arguments(found))
     return program.keep(call, made)
 
 
 @creates("void *clCreateKernel(void *program, const char *name, int *error)")
-async def create_kernel(call: HostCall, handle: int, name: int) -> Kernel:
-    code = call.process.find(call, handle, Code)
+async def create_kernel(call: HostCall, handle: int, name: int) -> ClKernel:
+    code = call.process.find(call, handle, ClCode)
     if not name:
-        refuse(Error.INVALID_VALUE, "the name of the kernel is NULL")
+        refuse(ClError.INVALID_VALUE, "the name of the kernel is NULL")
     return _kernel(call, code, await call.text(name))
 
 
 @API("int clCreateKernelsInProgram(void *program, unsigned room, void **kernels, unsigned *count)")
 def create_kernels(call: HostCall, handle: int, room: int, pointer: int, count: int) -> int:
-    code = call.process.find(call, handle, Code)
+    code = call.process.find(call, handle, ClCode)
     names = names_of(code)
     if code.module is None:
-        refuse(Error.INVALID_PROGRAM_EXECUTABLE, f"{call.process.named(code)} is not built")
+        refuse(ClError.INVALID_PROGRAM_EXECUTABLE, f"{call.process.named(code)} is not built")
     if pointer and room < len(names):
-        refuse(Error.INVALID_VALUE, f"there is room for {room} of {len(names)} kernels")
+        refuse(ClError.INVALID_VALUE, f"there is room for {room} of {len(names)} kernels")
     if pointer:
         made = [_kernel(call, code, name).handle for name in names]
         return list_out(call, made, room, pointer, count)
     if count:
         call.write_number(count, len(names), 4)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @creates("void *clCloneKernel(void *kernel, int *error)")
-def clone(call: HostCall, handle: int) -> Kernel:
+def clone(call: HostCall, handle: int) -> ClKernel:
     program: OpenClProgram = call.process
-    kernel = program.find(call, handle, Kernel)
+    kernel = program.find(call, handle, ClKernel)
     kernel.code.kernels += 1
-    made = Kernel(
+    made = ClKernel(
         origin=call, code=kernel.code, kernel=kernel.kernel, arguments=kernel.arguments, values={**kernel.values}
     )
     return program.keep(call, made)
@@ -84,13 +84,15 @@ def clone(call: HostCall, handle: int) -> Kernel:
 # --- Arguments --------------------------------------------------------------------------------------------------------
 
 
-def _argument(call: HostCall, kernel: Kernel, number: int) -> KernelArgument:
+def _argument(call: HostCall, kernel: ClKernel, number: int) -> KernelArgument:
     if number >= len(kernel.arguments):
-        refuse(Error.INVALID_ARG_INDEX, f"{kernel.kernel.name} has {len(kernel.arguments)} arguments, and no {number}")
+        refuse(
+            ClError.INVALID_ARG_INDEX, f"{kernel.kernel.name} has {len(kernel.arguments)} arguments, and no {number}"
+        )
     return kernel.arguments[number]
 
 
-def _named(kernel: Kernel, number: int) -> str:
+def _named(kernel: ClKernel, number: int) -> str:
     """Return how messages name an argument."""
     name = kernel.arguments[number].name
     return f"argument {number} of {kernel.kernel.name}" + (f", `{name}`," if name else "")
@@ -99,79 +101,79 @@ def _named(kernel: Kernel, number: int) -> str:
 @API("int clSetKernelArg(void *kernel, unsigned number, size_t size, const void *value)")
 async def set_argument(call: HostCall, handle: int, number: int, size: int, value: int) -> int:
     program: OpenClProgram = call.process
-    kernel = program.find(call, handle, Kernel)
+    kernel = program.find(call, handle, ClKernel)
     argument = _argument(call, kernel, number)
     what = _named(kernel, number)
     if argument.value_kind == _LOCAL:
         if value:
-            refuse(Error.INVALID_ARG_VALUE, f"{what} is in local memory, and has no value")
+            refuse(ClError.INVALID_ARG_VALUE, f"{what} is in local memory, and has no value")
         if not size:
-            refuse(Error.INVALID_ARG_SIZE, f"{what} is in local memory, and is given no size")
+            refuse(ClError.INVALID_ARG_SIZE, f"{what} is in local memory, and is given no size")
         kernel.values[number] = size
-        return Error.SUCCESS
+        return ClError.SUCCESS
     is_memory, is_sampler = argument.value_kind in _MEMORY, argument.value_kind == "sampler"
     wanted = 8 if is_memory or is_sampler else argument.size or 0
     if size != wanted:
-        refuse(Error.INVALID_ARG_SIZE, f"{what} has {wanted} bytes, and {size} are given")
+        refuse(ClError.INVALID_ARG_SIZE, f"{what} has {wanted} bytes, and {size} are given")
     if not value:
         if not is_memory or argument.value_kind == "image":
-            refuse(Error.INVALID_ARG_VALUE, f"{what} is given no value")
+            refuse(ClError.INVALID_ARG_VALUE, f"{what} is given no value")
         kernel.values[number] = bytes(8)
-        return Error.SUCCESS
+        return ClError.SUCCESS
     content = await call.read(value, size)
     if is_sampler:
-        kernel.values[number] = program.find(call, int.from_bytes(content, "little"), Sampler)
+        kernel.values[number] = program.find(call, int.from_bytes(content, "little"), ClSampler)
     elif is_memory:
         kernel.values[number] = _memory(call, int.from_bytes(content, "little"), argument, what)
     else:
         kernel.values[number] = content
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
-def _memory(call: HostCall, handle: int, argument: KernelArgument, what: str) -> Memory | bytes:
+def _memory(call: HostCall, handle: int, argument: KernelArgument, what: str) -> ClMemory | bytes:
     program: OpenClProgram = call.process
     if not handle and argument.value_kind != "image":
         return bytes(8)
     found = program.objects.get(handle)
-    if not isinstance(found, Memory):
-        problem = "a sampler" if isinstance(found, Sampler) else f"{handle:#x}, which is no memory object"
-        refuse(Error.INVALID_MEM_OBJECT, f"{what} is given {problem}")
-    memory: Memory = program.find(call, handle, Memory)
+    if not isinstance(found, ClMemory):
+        problem = "a sampler" if isinstance(found, ClSampler) else f"{handle:#x}, which is no memory object"
+        refuse(ClError.INVALID_MEM_OBJECT, f"{what} is given {problem}")
+    memory: ClMemory = program.find(call, handle, ClMemory)
     if (memory.image is not None) != (argument.value_kind == "image"):
         given = "a buffer" if memory.image is None else "an image"
-        refuse(Error.INVALID_ARG_VALUE, f"{what} is given {given}: {program.named(memory)}")
+        refuse(ClError.INVALID_ARG_VALUE, f"{what} is given {given}: {program.named(memory)}")
     return memory
 
 
 @API("int clSetKernelArgSVMPointer(void *kernel, unsigned number, const void *pointer)")
 def set_pointer(call: HostCall, handle: int, number: int, pointer: int) -> int:
-    kernel = call.process.find(call, handle, Kernel)
+    kernel = call.process.find(call, handle, ClKernel)
     if _argument(call, kernel, number).value_kind != "global_buffer":
-        refuse(Error.INVALID_ARG_VALUE, f"{_named(kernel, number)} is no pointer")
+        refuse(ClError.INVALID_ARG_VALUE, f"{_named(kernel, number)} is no pointer")
     kernel.values[number] = word(pointer)
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 @API("int clSetKernelExecInfo(void *kernel, unsigned wanted, size_t size, const void *value)")
 def set_use(call: HostCall, handle: int, wanted: int, size: int, value: int) -> int:
     """Do nothing: all shared memory can be reached."""
-    call.process.find(call, handle, Kernel)
+    call.process.find(call, handle, ClKernel)
     if wanted not in (0x11B6, 0x11B7) or not size or not value:
-        refuse(Error.INVALID_VALUE, f"{wanted:#x} is nothing that a kernel can be told")
-    return Error.SUCCESS
+        refuse(ClError.INVALID_VALUE, f"{wanted:#x} is nothing that a kernel can be told")
+    return ClError.SUCCESS
 
 
 # --- What is known of kernels -----------------------------------------------------------------------------------------
 
 
-def metadata_of(kernel: Kernel) -> KernelMetadata | None:
+def metadata_of(kernel: ClKernel) -> KernelMetadata | None:
     """Return what the code says of a kernel."""
     return kernel.kernel.module.file.kernels_named([kernel.kernel.name])[0].metadata
 
 
 @API("int clGetKernelInfo(void *kernel, unsigned wanted, size_t size, void *value, size_t *needed)")
 def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
-    kernel = call.process.find(call, handle, Kernel)
+    kernel = call.process.find(call, handle, ClKernel)
     answers: Answers = {
         0x1190: text(kernel.kernel.name),
         0x1191: half_word(len(kernel.arguments)),
@@ -185,7 +187,7 @@ def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
 
 @API("int clGetKernelArgInfo(void *kernel, unsigned number, unsigned wanted, size_t size, void *value, size_t *needed)")
 def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: int, value: int, needed: int) -> int:
-    kernel = call.process.find(call, handle, Kernel)
+    kernel = call.process.find(call, handle, ClKernel)
     argument = _argument(call, kernel, number)
     flags = (argument.is_const, _CONST), (argument.is_restrict, _RESTRICT), (argument.is_volatile, _VOLATILE)
     space = "local" if argument.value_kind == _LOCAL else argument.address_space or ""
@@ -201,28 +203,28 @@ def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: i
     return answer(call, answers, wanted, size, value, needed)
 
 
-def _group_limit(kernel: Kernel) -> int:
+def _group_limit(kernel: ClKernel) -> int:
     metadata = metadata_of(kernel)
     return min((metadata.max_flat_workgroup_size if metadata else None) or MOST_ITEMS, MOST_ITEMS)
 
 
-def _required(kernel: Kernel) -> tuple[int, ...]:
+def _required(kernel: ClKernel) -> tuple[int, ...]:
     metadata = metadata_of(kernel)
     return tuple((metadata.reqd_workgroup_size if metadata else None) or (0, 0, 0))
 
 
-def _wave(kernel: Kernel) -> int:
+def _wave(kernel: ClKernel) -> int:
     metadata = metadata_of(kernel)
     return (metadata.wavefront_size if metadata else None) or 64
 
 
-def _check_device(call: HostCall, kernel: Kernel, device: int) -> None:
+def _check_device(call: HostCall, kernel: ClKernel, device: int) -> None:
     found = call.process.find(call, device, ClDevice) if device else kernel.code.context.devices[0]
     if found not in kernel.code.context.devices:
-        refuse(Error.INVALID_DEVICE, "the device does not belong to the kernel")
+        refuse(ClError.INVALID_DEVICE, "the device does not belong to the kernel")
 
 
-def _local_size(kernel: Kernel) -> int:
+def _local_size(kernel: ClKernel) -> int:
     metadata = metadata_of(kernel)
     fixed = (metadata.group_segment_fixed_size if metadata else None) or 0
     return fixed + sum(value for value in kernel.values.values() if isinstance(value, int))
@@ -233,7 +235,7 @@ def _local_size(kernel: Kernel) -> int:
     "size_t *needed)"
 )
 def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
-    kernel = call.process.find(call, handle, Kernel)
+    kernel = call.process.find(call, handle, ClKernel)
     _check_device(call, kernel, device)
     metadata = metadata_of(kernel)
     private = (metadata.private_segment_fixed_size if metadata else None) or 0
@@ -258,12 +260,12 @@ async def sub_group_info(
     needed: int,
 ) -> int:  # fmt: skip
     program: OpenClProgram = call.process
-    kernel = program.find(call, handle, Kernel)
+    kernel = program.find(call, handle, ClKernel)
     _check_device(call, kernel, device)
     wave, limit = _wave(kernel), _group_limit(kernel)
     given = await program.words_at(call, pointer, input_size // 8) if pointer else []
     if wanted in (0x2033, 0x2034, 0x11B8) and not given:
-        refuse(Error.INVALID_VALUE, "the size of a work-group, or a number of sub-groups, is needed")
+        refuse(ClError.INVALID_VALUE, "the size of a work-group, or a number of sub-groups, is needed")
     items = math.prod(given)
     row = [wave * items, *[1] * (size // 8 - 1)] if wave * items <= limit else [0] * max(1, size // 8)
     answers: Answers = {
@@ -282,13 +284,13 @@ async def sub_group_info(
 )
 async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: int, pointer: int, target: int) -> int:
     program: OpenClProgram = call.process
-    program.find(call, queue, Queue)
-    kernel = program.find(call, handle, Kernel)
+    program.find(call, queue, ClQueue)
+    kernel = program.find(call, handle, ClKernel)
     if not 1 <= axes <= 3 or not pointer or not target:
-        refuse(Error.INVALID_VALUE, "a range and room for a size are needed")
+        refuse(ClError.INVALID_VALUE, "a range and room for a size are needed")
     grid = await program.words_at(call, pointer, axes)
     call.write(target, word(*_chosen(kernel, grid)))
-    return Error.SUCCESS
+    return ClError.SUCCESS
 
 
 # --- Execution --------------------------------------------------------------------------------------------------------
@@ -298,11 +300,13 @@ async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: i
     NDRANGE, "int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned axes, const void *offset, "
     "const void *range, const void *group, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
-async def execute(call: HostCall, queue: Queue, handle: int, axes: int, offset: int, range_: int, group: int) -> Work:
+async def execute(
+    call: HostCall, queue: ClQueue, handle: int, axes: int, offset: int, range_: int, group: int
+) -> ClWork:
     program: OpenClProgram = call.process
-    kernel = program.find(call, handle, Kernel)
+    kernel = program.find(call, handle, ClKernel)
     if not 1 <= axes <= 3:
-        refuse(Error.INVALID_WORK_DIMENSION, f"a range has 1 to 3 dimensions, and not {axes}")
+        refuse(ClError.INVALID_WORK_DIMENSION, f"a range has 1 to 3 dimensions, and not {axes}")
     grid = await program.words_at(call, range_, axes) if range_ else [0] * axes
     places = await program.words_at(call, offset, axes) if offset else [0] * axes
     sizes = await program.words_at(call, group, axes) if group else None
@@ -312,28 +316,28 @@ async def execute(call: HostCall, queue: Queue, handle: int, axes: int, offset: 
 @enqueues(
     TASK, "int clEnqueueTask(void *queue, void *kernel, unsigned count, const void *waits, void **event)",
 )  # fmt: skip
-def execute_one(call: HostCall, queue: Queue, handle: int) -> Work:
-    return _work(call, queue, call.process.find(call, handle, Kernel), [1], [1], [0])
+def execute_one(call: HostCall, queue: ClQueue, handle: int) -> ClWork:
+    return _work(call, queue, call.process.find(call, handle, ClKernel), [1], [1], [0])
 
 
 def _work(
-    call: HostCall, queue: Queue, kernel: Kernel, grid: list[int], group: list[int] | None, offset: list[int]
-) -> Work:
+    call: HostCall, queue: ClQueue, kernel: ClKernel, grid: list[int], group: list[int] | None, offset: list[int]
+) -> ClWork:
     """Check a range, and take what the arguments are now."""
     program: OpenClProgram = call.process
     name = kernel.kernel.name
     if kernel.code.context is not queue.context:
-        refuse(Error.INVALID_CONTEXT, f"{name} belongs to another context than the queue")
+        refuse(ClError.INVALID_CONTEXT, f"{name} belongs to another context than the queue")
     missing = [_named(kernel, number) for number in range(len(kernel.arguments)) if number not in kernel.values]
     if missing:
         verb = "were" if len(missing) > 1 else "was"
-        refuse(Error.INVALID_KERNEL_ARGS, f"{' and '.join(missing)} {verb} given no value")
+        refuse(ClError.INVALID_KERNEL_ARGS, f"{' and '.join(missing)} {verb} given no value")
     sizes = _checked(kernel, grid, group)
     if _local_size(kernel) > LOCAL:
-        refuse(Error.OUT_OF_RESOURCES, f"{name} needs {_local_size(kernel)} bytes of local memory: there are {LOCAL}")
+        refuse(ClError.OUT_OF_RESOURCES, f"{name} needs {_local_size(kernel)} bytes of local memory: there are {LOCAL}")
     segment, shared = _segment(kernel)
     used = tuple(
-        memory_of(call, queue, value.handle) if isinstance(value, Memory) else value
+        memory_of(call, queue, value.handle) if isinstance(value, ClMemory) else value
         for value in kernel.values.values()
         if isinstance(value, ClObject)
     )
@@ -351,42 +355,44 @@ def _work(
         if launch.executed:
             program.time += launch.executed
         if not launch.has_ended:
-            refuse(Error.OUT_OF_RESOURCES)
+            refuse(ClError.OUT_OF_RESOURCES)
 
-    return Work(run, (kernel, *used))
+    return ClWork(run, (kernel, *used))
 
 
-def _checked(kernel: Kernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:
+def _checked(kernel: ClKernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:
     """Return the size of work-groups, which a program may leave to the platform."""
     name, limit, required = kernel.kernel.name, _group_limit(kernel), _required(kernel)
     if any(size >= 1 << 32 for size in grid):
-        refuse(Error.INVALID_GLOBAL_WORK_SIZE, f"{name} is executed for {grid} work-items")
+        refuse(ClError.INVALID_GLOBAL_WORK_SIZE, f"{name} is executed for {grid} work-items")
     if group is None:
         return _chosen(kernel, grid)
     text_ = "x".join(map(str, group))
     if not all(group):
-        refuse(Error.INVALID_WORK_GROUP_SIZE, f"{name} is executed in work-groups of {text_} work-items")
+        refuse(ClError.INVALID_WORK_GROUP_SIZE, f"{name} is executed in work-groups of {text_} work-items")
     if any(size > MOST_ITEMS for size in group):
-        refuse(Error.INVALID_WORK_ITEM_SIZE, f"a work-group has at most {MOST_ITEMS} work-items along an axis: {text_}")
+        refuse(
+            ClError.INVALID_WORK_ITEM_SIZE, f"a work-group has at most {MOST_ITEMS} work-items along an axis: {text_}"
+        )
     if math.prod(group) > limit:
-        refuse(Error.INVALID_WORK_GROUP_SIZE, f"work-groups of {name} have at most {limit} work-items: {text_}")
+        refuse(ClError.INVALID_WORK_GROUP_SIZE, f"work-groups of {name} have at most {limit} work-items: {text_}")
     if any(required) and (*group, 1, 1)[:3] != required:
         wanted = "x".join(map(str, required))
-        refuse(Error.INVALID_WORK_GROUP_SIZE, f"{name} demands work-groups of {wanted}, and not {text_}")
+        refuse(ClError.INVALID_WORK_GROUP_SIZE, f"{name} demands work-groups of {wanted}, and not {text_}")
     if any(whole % size for whole, size in zip(grid, group, strict=True)) and not _may_be_uneven(kernel):
         whole = "x".join(map(str, grid))
         message = f"work-groups of {text_} do not divide {whole} work-items, and OpenCL C 1.2 needs that"
-        refuse(Error.INVALID_WORK_GROUP_SIZE, message)
+        refuse(ClError.INVALID_WORK_GROUP_SIZE, message)
     return tuple(group)
 
 
-def _may_be_uneven(kernel: Kernel) -> bool:
+def _may_be_uneven(kernel: ClKernel) -> bool:
     """Return whether the last work-groups may be smaller."""
     is_new = kernel.code.standard in ("CL2.0", "CL3.0") or kernel.code.source is None
     return is_new and "-cl-uniform-work-group-size" not in kernel.code.options
 
 
-def _chosen(kernel: Kernel, grid: list[int]) -> tuple[int, ...]:
+def _chosen(kernel: ClKernel, grid: list[int]) -> tuple[int, ...]:
     """Return a size of work-groups that divides a range."""
     required = _required(kernel)
     if any(required):
@@ -400,7 +406,7 @@ def _chosen(kernel: Kernel, grid: list[int]) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _segment(kernel: Kernel) -> tuple[bytes, int]:
+def _segment(kernel: ClKernel) -> tuple[bytes, int]:
     """Return the arguments as the kernel reads them, and the bytes of local memory that they need."""
     metadata = metadata_of(kernel)
     fixed = local = (metadata.group_segment_fixed_size if metadata else None) or 0
@@ -412,9 +418,9 @@ def _segment(kernel: Kernel) -> tuple[bytes, int]:
             local = align(local, max(argument.pointee_align or 16, 1))
             values.append(local.to_bytes(size, "little"))
             local += value
-        elif isinstance(value, Memory):
+        elif isinstance(value, ClMemory):
             values.append(word(value.address if value.image is None else value.address - HEADER))
-        elif isinstance(value, Sampler):
+        elif isinstance(value, ClSampler):
             values.append(word(flags_of(value)))
         else:
             values.append(value)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.opencl.contexts import creates
-from dwarfgpu.runtimes.opencl.errors import Error, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.program import API
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _lacking(call: HostCall, *_arguments: Any, name: str) -> int:
     if name not in program.lacking:
         program.lacking[name] = None
         program.problem("not-supported", f"{name} is not supported", call)
-    refuse(Error.INVALID_OPERATION)
+    refuse(ClError.INVALID_OPERATION)
 
 
 for _name in _RETURN_ERRORS.split():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import define, field
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.runtimes.opencl.errors import Error
+from dwarfgpu.runtimes.opencl.errors import ClError
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
@@ -42,7 +42,7 @@ class ClObject:
     """The call that has released the last reference."""
 
     NOUN: ClassVar[str] = "object"
-    ERROR: ClassVar[Error] = Error.INVALID_VALUE
+    ERROR: ClassVar[ClError] = ClError.INVALID_VALUE
     """What a function returns that is given none of this kind."""
 
 
@@ -51,7 +51,7 @@ class ClPlatform(ClObject):
     """The platform."""
 
     NOUN: ClassVar[str] = "platform"
-    ERROR: ClassVar[Error] = Error.INVALID_PLATFORM
+    ERROR: ClassVar[ClError] = ClError.INVALID_PLATFORM
 
 
 @define(eq=False, kw_only=True)
@@ -62,11 +62,11 @@ class ClDevice(ClObject):
     processor: str
 
     NOUN: ClassVar[str] = "device"
-    ERROR: ClassVar[Error] = Error.INVALID_DEVICE
+    ERROR: ClassVar[ClError] = ClError.INVALID_DEVICE
 
 
 @define(eq=False, kw_only=True)
-class Context(ClObject):
+class ClContext(ClObject):
     """A context; what is made in it belongs to it."""
 
     devices: list[ClDevice]
@@ -76,23 +76,23 @@ class Context(ClObject):
     """The functions to call when it ends, each with its data."""
 
     NOUN: ClassVar[str] = "context"
-    ERROR: ClassVar[Error] = Error.INVALID_CONTEXT
+    ERROR: ClassVar[ClError] = ClError.INVALID_CONTEXT
 
 
 @define(eq=False, kw_only=True)
-class Queue(ClObject):
+class ClQueue(ClObject):
     """A queue of commands."""
 
-    context: Context
+    context: ClContext
     device: ClDevice
     flags: int
     properties: bytes
     """As they were given."""
-    commands: list[Command] = field(factory=list)
+    commands: list[ClCommand] = field(factory=list)
     """Those that have not ended, in order."""
 
     NOUN: ClassVar[str] = "command queue"
-    ERROR: ClassVar[Error] = Error.INVALID_COMMAND_QUEUE
+    ERROR: ClassVar[ClError] = ClError.INVALID_COMMAND_QUEUE
 
     @property
     def is_out_of_order(self) -> bool:
@@ -140,7 +140,7 @@ class ImageForm:
 
 
 @frozen
-class Mapping:
+class ClMapping:
     """A region of a memory object that the host may access."""
 
     flags: int
@@ -152,30 +152,30 @@ class Mapping:
 
 
 @define(eq=False, kw_only=True)
-class Memory(ClObject):
+class ClMemory(ClObject):
     """A buffer, a part of one, or an image."""
 
-    context: Context
+    context: ClContext
     flags: int
     size: int
     host: int
     """The pointer that the program has given."""
     address: int
     """The first byte in the memory of the device; that of an image is behind its description."""
-    parent: Memory | None = None
+    parent: ClMemory | None = None
     offset: int = 0
     image: ImageForm | None = None
     kind: int = BUFFER
     properties: bytes = b""
     is_shared: bool = False
     """Whether the memory is that of `clSVMAlloc`."""
-    mappings: dict[int, list[Mapping]] = field(factory=dict)
+    mappings: dict[int, list[ClMapping]] = field(factory=dict)
     """What is mapped, by the pointer that the host has."""
     ending: list[tuple[int, int]] = field(factory=list)
     """The functions to call when it ends, each with its data."""
 
     NOUN: ClassVar[str] = "memory object"
-    ERROR: ClassVar[Error] = Error.INVALID_MEM_OBJECT
+    ERROR: ClassVar[ClError] = ClError.INVALID_MEM_OBJECT
 
     @property
     def uses_host(self) -> bool:
@@ -184,24 +184,24 @@ class Memory(ClObject):
 
 
 @define(eq=False, kw_only=True)
-class Sampler(ClObject):
+class ClSampler(ClObject):
     """A sampler."""
 
-    context: Context
+    context: ClContext
     is_normalized: bool
     addressing: int
     filter: int
     properties: bytes = b""
 
     NOUN: ClassVar[str] = "sampler"
-    ERROR: ClassVar[Error] = Error.INVALID_SAMPLER
+    ERROR: ClassVar[ClError] = ClError.INVALID_SAMPLER
 
 
 @define(eq=False, kw_only=True)
-class Code(ClObject):
+class ClCode(ClObject):
     """A program: source or a binary, and what it was built to."""
 
-    context: Context
+    context: ClContext
     source: str | None = None
     binary: bytes = b""
     number: int = 0
@@ -218,29 +218,29 @@ class Code(ClObject):
     """The kernels of it that are there."""
 
     NOUN: ClassVar[str] = "program"
-    ERROR: ClassVar[Error] = Error.INVALID_PROGRAM
+    ERROR: ClassVar[ClError] = ClError.INVALID_PROGRAM
 
 
 @define(eq=False, kw_only=True)
-class Kernel(ClObject):
+class ClKernel(ClObject):
     """A kernel with the values of its arguments."""
 
-    code: Code
+    code: ClCode
     kernel: ModuleKernel
     arguments: list[KernelArgument]
     values: dict[int, Any] = field(factory=dict)
     """Bytes, the size of local memory, or an object, by the number of the argument."""
 
     NOUN: ClassVar[str] = "kernel"
-    ERROR: ClassVar[Error] = Error.INVALID_KERNEL
+    ERROR: ClassVar[ClError] = ClError.INVALID_KERNEL
 
 
 @define(eq=False, kw_only=True)
-class Event(ClObject):
+class ClEvent(ClObject):
     """An event: of a command, or of the user."""
 
-    context: Context
-    command: Command | None = None
+    context: ClContext
+    command: ClCommand | None = None
     status_of_user: int = SUBMITTED
     callbacks: list[tuple[int, int, int]] = field(factory=list)
     """The states that are waited for, each with the function to call and its data."""
@@ -248,7 +248,7 @@ class Event(ClObject):
     """What is done behind it, where that is followed."""
 
     NOUN: ClassVar[str] = "event"
-    ERROR: ClassVar[Error] = Error.INVALID_EVENT
+    ERROR: ClassVar[ClError] = ClError.INVALID_EVENT
 
     @property
     def status(self) -> int:
@@ -260,21 +260,21 @@ class Event(ClObject):
 
 
 @define(eq=False)
-class Command:
+class ClCommand:
     """A command in a queue."""
 
-    queue: Queue
+    queue: ClQueue
     kind: int
     """Its number in OpenCL: ``CL_COMMAND_NDRANGE_KERNEL`` and others."""
     call: HostCall
     """The call that has enqueued it."""
-    waits: list[Event]
+    waits: list[ClEvent]
     run: Callable[[HostCall], Any]
     """Does it by means of a call, which need not be the one that has enqueued it."""
     uses: tuple[ClObject, ...] = ()
     is_barrier: bool = False
     """Whether all commands before it end first, and those behind it begin later."""
-    event: Event | None = None
+    event: ClEvent | None = None
     status: int = QUEUED
     times: list[int] = field(factory=lambda: [0, 0, 0, 0])
     """When it was queued, submitted, begun and ended."""

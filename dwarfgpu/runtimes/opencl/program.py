@@ -11,18 +11,18 @@ from attrs import define, field
 
 from dwarfgpu.runtimes.arena import DEVICE
 from dwarfgpu.runtimes.calling import CallingProgram
-from dwarfgpu.runtimes.opencl.errors import Error, Failure, refuse
+from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.objects import (
     COMPLETE,
     RUNNING,
+    ClCommand,
+    ClContext,
     ClDevice,
+    ClEvent,
+    ClMemory,
     ClObject,
     ClPlatform,
-    Command,
-    Context,
-    Event,
-    Memory,
-    Queue,
+    ClQueue,
 )
 from dwarfgpu.runtimes.prototypes import Api, CallRefused
 
@@ -57,7 +57,7 @@ class OpenClProgram(CallingProgram):
     """The function of the door that begins the thread for callbacks; 0 once it was called."""
     callbacks: list[tuple[int, tuple[int, ...]]] = field(factory=list)
     """The functions of the program that are to be called, with their arguments."""
-    queues: list[Queue] = field(factory=list)
+    queues: list[ClQueue] = field(factory=list)
     opened: Counter[int] = field(factory=Counter)
     """How often buffers are mapped, by their addresses."""
     sources: int = 0
@@ -75,29 +75,29 @@ class OpenClProgram(CallingProgram):
     # --- What the server asks -----------------------------------------------------------------------------------------
 
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
-        failure = Failure(Error.OUT_OF_RESOURCES)
+        failure = ClFailure(ClError.OUT_OF_RESOURCES)
         failure.message = str(error)
         return self.end_call(call, failure)
 
     def end_call(self, call: HostCall, result: Any) -> int:
-        if isinstance(result, Failure):
+        if isinstance(result, ClFailure):
             self.report_failure(call, result)
             self.unread.append((call, result))
         return super().end_call(call, result)
 
-    def report_failure(self, call: HostCall, failure: Failure) -> None:
+    def report_failure(self, call: HostCall, failure: ClFailure) -> None:
         """Report why a call fails, if that is for the program to mend."""
         if failure.message is not None:
-            self.problem("invalid-call", f"{self.name_of_call(call)}: {failure.message}: {Error(failure)}", call)
+            self.problem("invalid-call", f"{self.name_of_call(call)}: {failure.message}: {ClError(failure)}", call)
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
         for call, number in self.unread:
             name = self.name_of_call(call)
             if self.host.discards(call.frames, name):
-                self.problem("unread-error", f"{name} fails with {Error(number)}, and nothing looks at that", call)
+                self.problem("unread-error", f"{name} fails with {ClError(number)}, and nothing looks at that", call)
         for found in self.objects.values():
-            if isinstance(found, Memory) and found.references > 0 and self.device.failed is None:
+            if isinstance(found, ClMemory) and found.references > 0 and self.device.failed is None:
                 size = f": {found.size} bytes"
                 self.problem("leak", f"{self.named(found)} was not released{size}", None, ("created", found.origin))
         super().ended()
@@ -147,12 +147,12 @@ class OpenClProgram(CallingProgram):
         """End an object that nothing refers to, nor uses."""
         if found.references > 0 or found.uses > 0:
             return
-        if isinstance(found, (Memory, Context)):
+        if isinstance(found, (ClMemory, ClContext)):
             for function, data in reversed(found.ending):
                 self.callbacks.append((function, (found.handle, data)))
-        if isinstance(found, Queue) and found in self.queues:
+        if isinstance(found, ClQueue) and found in self.queues:
             self.queues.remove(found)
-        if isinstance(found, Memory):
+        if isinstance(found, ClMemory):
             if found.mappings:
                 mapped = next(iter(found.mappings.values()))[0]
                 message = f"{self.named(found)} is released while it is mapped"
@@ -173,13 +173,13 @@ class OpenClProgram(CallingProgram):
         self.time += STEP
         return self.time
 
-    async def enqueue(self, call: HostCall, command: Command, event: int = 0, *, is_blocking: bool = False) -> None:
+    async def enqueue(self, call: HostCall, command: ClCommand, event: int = 0, *, is_blocking: bool = False) -> None:
         """Put a command into its queue, and do what can be done; ``event`` is where the program wants its event."""
         command.times[0] = command.times[1] = self.now()
         for used in command.uses:
             used.uses += 1
         if event:
-            made = Event(origin=call, context=command.queue.context, command=command)
+            made = ClEvent(origin=call, context=command.queue.context, command=command)
             command.event = self.keep(call, made)
             call.write_number(event, made.handle)
         command.queue.commands.append(command)
@@ -188,7 +188,7 @@ class OpenClProgram(CallingProgram):
         if is_blocking:
             await self.wait_for(call, lambda: command.has_ended)
             if command.status < 0:
-                refuse(Error(command.status))
+                refuse(ClError(command.status))
 
     async def advance(self, call: HostCall) -> None:
         """Do all commands that are ready, by means of a call."""
@@ -204,13 +204,13 @@ class OpenClProgram(CallingProgram):
         await self.advance(call)
         await self.wait(call, condition)
 
-    async def _do(self, call: HostCall, command: Command) -> None:
-        status: int = Error.OUT_OF_RESOURCES
+    async def _do(self, call: HostCall, command: ClCommand) -> None:
+        status: int = ClError.OUT_OF_RESOURCES
         self._set(command, RUNNING)
         command.times[2] = self.now()
         try:
             if any(event.status < 0 for event in command.waits):
-                refuse(Error.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+                refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
             done = command.run(call)
             if inspect.iscoroutine(done):
                 await done
@@ -229,12 +229,12 @@ class OpenClProgram(CallingProgram):
                 used.uses -= 1
                 self.end_unused(call, used)
 
-    def _set(self, command: Command, status: int) -> None:
+    def _set(self, command: ClCommand, status: int) -> None:
         command.status = status
         if command.event is not None:
             self.call_back(command.event)
 
-    def call_back(self, event: Event) -> None:
+    def call_back(self, event: ClEvent) -> None:
         """Let the functions be called that wait for the state of an event."""
         for waiting in [*event.callbacks]:
             state, function, data = waiting
@@ -255,17 +255,17 @@ class OpenClProgram(CallingProgram):
         """Return the address of new memory of the device."""
         address = self.device.malloc(size, origin=call)
         if not address:
-            refuse(Error.MEM_OBJECT_ALLOCATION_FAILURE, f"there is no room for {size} bytes")
+            refuse(ClError.MEM_OBJECT_ALLOCATION_FAILURE, f"there is no room for {size} bytes")
         return address
 
-    def open(self, call: HostCall, memory: Memory) -> None:
+    def open(self, call: HostCall, memory: ClMemory) -> None:
         """Let the host access the memory of the device that an object is."""
         buffer = self.device.arena.holding(memory.address)
         if buffer is not None and buffer.kind == DEVICE:
             self.opened[buffer.address] += 1
             call.protect(buffer.address, buffer.pages, is_open=True)
 
-    def close(self, call: HostCall, memory: Memory) -> None:
+    def close(self, call: HostCall, memory: ClMemory) -> None:
         """Let the host access the memory of an object no more, unless another map needs it."""
         buffer = self.device.arena.holding(memory.address)
         if buffer is not None and buffer.kind == DEVICE:
@@ -276,7 +276,7 @@ class OpenClProgram(CallingProgram):
     async def words_at(self, call: HostCall, pointer: int, count: int) -> list[int]:
         """Return words of 8 bytes that a program has."""
         if count > MOST_LISTED:
-            refuse(Error.INVALID_VALUE, f"{count} entries are given")
+            refuse(ClError.INVALID_VALUE, f"{count} entries are given")
         return words_of(await call.read(pointer, 8 * count)) if count else []
 
     def copy(self, call: HostCall, to: int, source: int, size: int) -> None:
