@@ -203,18 +203,18 @@ BUDGETS = [
     Budget("objfile", 11.7, 11.7),
     Budget("isa", 7.8, 6.71),
     Budget("machines states", 10.6, 10.98, "one table of records reads and writes every snapshot"),
-    Budget("execution", 22.5, 26.84, "instructions are executed in one compiled way"),
+    Budget("execution", 22.5, 26.85, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.32, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.15, "the checks read what an instruction does from one table"),
-    Budget("render questions", 22.8, 23.43, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 9.8, 9.8),
+    Budget("render questions", 22.8, 23.44, "a list is a listing, a value a node, a question stands beside its words"),
+    Budget("runtimes", 10.8, 10.8),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 9.99, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 159.2, "all of these")
-TESTS = Budget("../tests", 90, 93.15, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 160.3, "all of these")
+TESTS = Budget("../tests", 90, 93.6, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.41, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
