@@ -115,7 +115,8 @@ class Device:
         target = machine.target
         self.processor = target.name.split("-")[1]
         self.lanes = target.lane_count
-        self.generation = _generation(self.processor)
+        digits = self.processor.removeprefix("gfx").partition("-")[0]
+        self.generation = int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
         machine.find_apertures()
         generic: Any = machine.target.space(GENERIC)
         apertures = generic.alias.apertures
@@ -618,6 +619,12 @@ class Device:
             self._release()
         elif pause == Pause.TRAP:
             self._trap(batch)
+        elif pause == Pause.MESSAGE:
+            problem = "" if self.machine.host is None else self.machine.host.answer(self.memory.memory)
+            if problem:
+                self._stop(batch, MachineFault(problem, executing(batch)))
+            else:
+                self.batches.append(batch)
         elif pause == Pause.HALT:
             self.stopped.append((batch, IS_HALTED))
             self.stops.update(dict.fromkeys(batch.waves.tolist(), WaveStop(detail=IS_HALTED, was_halted=True)))
@@ -854,12 +861,15 @@ class Device:
         """Return what `restore` needs to bring the waves back to where they are now; memory is not among it."""
         order = None if self._random is None else self._random.getstate()
         parts = {"barriers": self.barriers.saved(), "memory": self.memory.saved(), "order": order}
-        return _copied(self.__dict__) | parts | {"now": self.clock.now}
+        parts |= {"now": self.clock.now, "host": self.machine.host and self.machine.host.count}
+        return _copied(self.__dict__) | parts
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Bring the waves back to where they were."""
         self.__dict__.update(_copied(saved))
         self.clock.now = saved["now"]
+        if saved["host"] is not None:
+            self.machine.host.go_back(saved["host"])
         if self._random is not None:
             self._random.setstate(saved["order"])
         self.barriers.restore(saved["barriers"], self._alive)
@@ -1038,11 +1048,6 @@ def _trap_inputs(trap: TrapMeaning, batch: WaveBatch) -> str:
     values = np.unique(np.broadcast_to(batch.vector[0], flags.shape)[flags]).tolist()
     low, high = (int(np.max(batch.scalar[number])) for number in (0, 1))
     return trap_inputs(trap, values, high << 32 | low)
-
-
-def _generation(processor: str) -> int:
-    digits = processor.removeprefix("gfx").partition("-")[0]
-    return int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
 
 
 def _instances(machine: Machine, number: int) -> Any:

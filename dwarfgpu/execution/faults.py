@@ -28,6 +28,7 @@ class Pause(IntEnum):
     TRAP = -3
     HALT = -4
     FATAL_HALT = -5
+    MESSAGE = -6
 
 
 @frozen

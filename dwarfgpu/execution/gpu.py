@@ -38,6 +38,8 @@ class Gpu(Machine):
         Machine.__init__(self, target, apertures)
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
+        self.host: Any = None
+        """What answers calls of kernels (`HostCalls`), for a program that has a host."""
         self.buffers: list[NamedBuffer] = []
         """The memory of the arguments of all launches."""
         self.padded_to = 0

@@ -33,13 +33,21 @@ IDLE = re.compile(
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
+INTERRUPT = 1
+"""The message that tells the host that something waits for it."""
+
+
+def is_idle(instruction: GpuInstruction) -> bool:
+    """Return whether an instruction changes nothing, and asks the host for nothing."""
+    is_message = instruction.name == "s_sendmsg" and instruction.operands[0].value & 15 == INTERRUPT
+    return IDLE.match(instruction.name) is not None and not is_message
 
 
 def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess) -> bool:
     """Write an instruction; return whether it ends the block."""
     name = instruction.name
     writer.write_mask = "m"
-    if IDLE.match(name):
+    if is_idle(instruction):
         return False
     control, setting = CONTROL.get(name), SETTINGS.get(name)
     if control is not None:
@@ -768,7 +776,7 @@ def _call(writer: BlockWriter, instruction: GpuInstruction, address: int) -> Non
 
 def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-        is_behind = pause in (Pause.BARRIER, Pause.HALT, Pause.FATAL_HALT)
+        is_behind = pause in (Pause.BARRIER, Pause.HALT, Pause.FATAL_HALT, Pause.MESSAGE)
         writer.write(f"b.pc = {address + (instruction.size if is_behind else 0)}; return {int(pause)}")
 
     return write
@@ -804,6 +812,7 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     **dict.fromkeys(("s_setpc_b64", "s_swappc_b64"), _jump),
     "s_call_b64": _call,
     **dict.fromkeys(("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"), _pause(Pause.END)),
+    "s_sendmsg": _pause(Pause.MESSAGE),
     "s_sendmsghalt": _pause(Pause.HALT),
     "s_sethalt": _halt,
     "s_barrier": _pause(Pause.BARRIER),

@@ -172,7 +172,7 @@ def faults_in(
         except DwarfGpuError:
             return []
 
-    return wave_faults(stopped, line, address, lambda _frame, value: value_text(value, BRIEF), arguments)
+    return wave_faults(stopped, line, address, lambda value, most: value_text(value, Look(elements=most)), arguments)
 
 
 def faults_json(

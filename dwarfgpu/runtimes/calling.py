@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from attrs import define, field
@@ -40,8 +42,8 @@ class CallingProgram:
     device: ProgramDevice
     report_problem: Callable[[CallingProgram, Misuse], object]
     host: HostProgram = field(init=False)
-    printed: list[bytes] = field(factory=list)
-    """What kernels have printed and the program has not yet written."""
+    printed: list[tuple[str, bool]] = field(factory=list)
+    """What kernels have printed and the program has not yet written, and whether it goes to the errors."""
     work: list[Callable[[], object]] = field(factory=list)
     """What is to do once the program has its answer."""
     lacking: dict[str, None] = field(factory=dict)
@@ -61,7 +63,7 @@ class CallingProgram:
     def __attrs_post_init__(self) -> None:
         self.host = HostProgram(self.number, self.LIBRARY)
         self.device.report_problem = lambda problem: self.report_problem(self, problem)
-        self.device.print_text = lambda text: self.printed.append(text.encode("latin-1", "replace"))
+        self.device.print_text = lambda *printed: self.printed.append(printed)
         self.device.name_of = self.name_of
 
     # --- What the server asks -----------------------------------------------------------------------------------------
@@ -132,9 +134,9 @@ class CallingProgram:
 
     def end_call(self, call: HostCall, result: Any) -> int:
         """Write what kernels have printed; return what the program gets."""
-        if self.printed:
-            call.print(b"".join(self.printed))
-            self.printed.clear()
+        for to_errors, texts in groupby(self.printed, itemgetter(1)):
+            call.print("".join(text for text, _ in texts).encode("latin-1", "replace"), to_errors=to_errors)
+        self.printed.clear()
         return self.string(call, result) if isinstance(result, ApiText) else int(result or 0)
 
     def violated(self, call: HostCall, address: int) -> int:

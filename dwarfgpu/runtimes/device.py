@@ -23,6 +23,7 @@ from dwarfgpu.objfile.elf.loading import load, span
 from dwarfgpu.program.code.code_object import CodeObject, opened, runnable, target_name_of
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
+from dwarfgpu.runtimes.hostcalls import HostCalls, may_call_host
 from dwarfgpu.runtimes.pinned import PinnedMemory
 from dwarfgpu.runtimes.repeated import RepeatedLaunch
 from dwarfgpu.states.program import Program
@@ -120,6 +121,7 @@ class ModuleKernel:
     name: str
     arguments: tuple[tuple[int, int], ...]
     """The offset and the size of each."""
+    calls_host: bool = False
 
     @property
     def size(self) -> int:
@@ -149,7 +151,8 @@ class LoadedModule:
         if name not in self._kernels:
             found = self.file.kernels_named([name])[0]
             arguments = tuple((each.offset or 0, each.size or 0) for each in explicit_arguments(found))
-            self._kernels[name] = ModuleKernel(self, name, arguments)
+            calls_host = may_call_host(found, self.file)
+            self._kernels[name] = ModuleKernel(self, name, arguments, calls_host)
         return self._kernels[name]
 
     def symbol(self, name: str) -> tuple[int, int] | None:
@@ -204,12 +207,13 @@ class ProgramDevice:
     report_launch: Callable[[HostLaunch], object] = lambda launch: launch.check()
     """Called after each launch, while the machine is as it left it."""
     report_problem: Callable[[Misuse], object] = lambda problem: problem.refuse()
-    print_text: Callable[[str], object] = lambda _text: None
-    """Called with what kernels print."""
+    print_text: Callable[[str, bool], object] = lambda _text, _to_errors: None
+    """Called with what kernels print, and whether that goes to the errors."""
     name_of: Callable[[Allocation], str] = lambda buffer: f"buffer {buffer.address:#x}"
     """Returns how messages name a buffer."""
     arena: Arena = field(factory=Arena)
     machine: Gpu | None = None
+    host: HostCalls = field(factory=HostCalls)
     pinned: dict[int, PinnedMemory] = field(factory=dict)
     """The memory of the host that kernels access, by its addresses."""
     failed: HostLaunch | None = None
@@ -241,6 +245,7 @@ class ProgramDevice:
         if self.machine is None:
             self.machine = launching.machine_for(file, file.kernel_names()[0])
             self.machine.padded_to = self.arena.end  # what a launch needs lies above
+            self.machine.host = self.host
             for buffer in self.arena.buffers:
                 self._map(self.machine, buffer)
             for memory in self.pinned.values():
@@ -405,6 +410,8 @@ class ProgramDevice:
         try:
             kernel.module.load()
             machine = self.machine_for(kernel.module.file)
+            if kernel.calls_host:
+                self.host.make_room(machine, grid, work_group)
             check = self.check if self.check and self.is_checked(launch) else None
             size = len(arguments) if isinstance(arguments, bytes) else None
             key = kernel, grid, work_group, shared, offset, check, size
@@ -435,6 +442,8 @@ class ProgramDevice:
             self.report_launch(launch)
             self.failed = launch
             return launch
+        if kernel.calls_host:
+            self.host.give(machine, launched.plan)
         launch.running = Running(launched, program=kernel.module.program)
         for buffer in self.arena.buffers if machine.checks is not None and INIT in machine.checks.checks else ():
             if buffer.undefined is not None and buffer.freed is None:
@@ -452,7 +461,10 @@ class ProgramDevice:
         for memory in self.pinned.values():
             memory.store()
         for text in running.printed():
-            self.print_text(text)
+            self.print_text(text, False)
+        for text, to_errors in self.host.texts():
+            self.print_text(text, to_errors)
+        self.host.go_back(0)
         if not launch.has_ended:
             self.failed = launch
         checks = running.machine.checks

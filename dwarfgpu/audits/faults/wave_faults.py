@@ -61,6 +61,8 @@ NULL = 1 << 16
 """Addresses below this are those of a null pointer, with the offset of an element."""
 NEAR = 1 << 16
 """An address that is not as near to a buffer may belong to any."""
+FEW, MOST_CHARACTERS = 16, 200
+"""The elements of values that are shown, so that a fault fits on one screen, and those of the texts of assertions."""
 MOST_CALLS = 1000
 """How many frames are looked at for calls of the same function."""
 MAX_CALLERS = 4
@@ -252,12 +254,13 @@ def wave_faults(
     stopped: Stopped,
     source_line: Callable[[Frame, SourceLine | None], str | None],
     address: int | None = None,
-    written: Callable[[Frame, Any], str] = lambda _frame, value: str(value),
+    written: Callable[[Any, int], str] = lambda value, _most: str(value),
     arguments: Callable[[Frame, int | None], Iterable[tuple[str, str]]] = lambda _frame, _lane: (),
 ) -> Iterator[WaveFault]:
     """Yield why waves have stopped, by place and reason; ``address`` is one that a driver has reported.
 
-    ``written`` makes the text of a value, and ``arguments`` those of the parameters of a frame in a lane.
+    ``written`` makes the text of a value with at most so many elements, and ``arguments`` those of the parameters of a
+    frame in a lane.
 
     Memory faults come first, and traps last.
     """
@@ -363,7 +366,7 @@ class FaultSearch:
 
     def __init__(
         self, stopped: Stopped, numbers: list[int], stop: WaveStop, pc: int | None, reported: int | None,
-        checks: dict[str, MemoryCheck], written: Callable[[Frame, Any], str],
+        checks: dict[str, MemoryCheck], written: Callable[[Any, int], str],
         arguments: Callable[[Frame, int | None], Iterable[tuple[str, str]]],
     ) -> None:  # fmt: skip
         self.stopped, self.numbers, self.stop, self.pc, self.reported = stopped, numbers, stop, pc, reported
@@ -463,7 +466,7 @@ class FaultSearch:
         with suppress(DwarfGpuError):
             for each in answer(frame.quantity(name), name, list(lanes[:1])).by_lane:
                 if each.value is not None:
-                    text = self.written(frame, each.value)
+                    text = self.written(each.value, MOST_CHARACTERS)
                     return text.partition('"')[2].rpartition('"')[0] if '"' in text else text
         return None
 
@@ -995,7 +998,7 @@ class FaultSearch:
                 if all(isinstance(number, (int, float)) for number in numbers) and not isinstance(kind, Pointer):
                     yield name, _span(numbers)
                     continue
-                texts = dict.fromkeys(self.written(frame, each) for each in objects)
+                texts = dict.fromkeys(self.written(each, FEW) for each in objects)
                 yield name, ", ".join([*texts][:3]) + (", ..." if len(texts) > 3 else "")
         for text in indexes_in(line or "") if lanes else ():
             found = self._numbers(frame, text, lanes)

@@ -478,7 +478,10 @@ class CheckedMemory(MemoryAccess):
     def _told(self, batch: WaveBatch, place: Place, size: int, action: str,
               new: Callable[[], Lanes] | None = None) -> None:  # fmt: skip
         segment, mask, offsets = place
-        if RACE not in self.settings.checks or segment is self.scratch or segment.start == self.scratch_base:
+        if RACE not in self.settings.checks or segment is self.scratch:
+            return
+        is_of_host = self.machine.host is not None and segment.start == self.machine.host.buffer
+        if is_of_host or segment.start == self.scratch_base:
             return
         if segment is self.local:
             self.races.number_as_local(batch)

@@ -47,7 +47,7 @@ from dwarfgpu.isa.semantics.rows import MEANINGS
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
     from dwarfgpu.execution.device_memory import GlobalMemory
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.isa.instruction import GpuInstruction
 
 Lanes = Any
 NONE = 0
@@ -150,7 +150,7 @@ class InitCheck(KeptState):
     def write(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
         """Write what follows undefined bits through an instruction, in front of it."""
         name, lanes = instruction.name, writer.lanes
-        if instructions.IDLE.match(name):
+        if instructions.is_idle(instruction):
             return
         if writer is not self._block:
             self._block = writer
@@ -160,7 +160,8 @@ class InitCheck(KeptState):
         if name in instructions.CONTROL:
             self._write_control(writer, instruction, address)
             return
-        dsts = [each for operand in _destinations(instruction) for each in cells_of(operand, lanes)]
+        written = (operand for part in instruction.components or (instruction,) for operand in part.destinations)
+        dsts = [each for operand in written for each in cells_of(operand, lanes)]
         if name in instructions.SETTINGS or _ALWAYS_DEFINED.match(name) or name == "s_set_gpr_idx_idx":
             dsts += [("s", M0)] if "gpr_idx" in name else []
             self._write_clear(writer, dsts, address)
@@ -701,10 +702,6 @@ _SPACES = {LOCAL: "local", SCRATCH: "private"}
 def has_bits(bits: Any) -> bool:
     """Return whether a register has an undefined bit in any wave."""
     return bool(bits if isinstance(bits, int) else bits.any())
-
-
-def _destinations(instruction: GpuInstruction) -> list[GpuOperand]:
-    return [operand for part in instruction.components or (instruction,) for operand in part.destinations]
 
 
 def _text(cell: Cell) -> str:

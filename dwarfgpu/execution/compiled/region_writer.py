@@ -20,7 +20,7 @@ from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_H
 from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.instructions import IDLE
+from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, FLAG, single_name
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
@@ -556,7 +556,7 @@ class RegionWriter:
 
     def _write(self, instruction: GpuInstruction) -> None:
         name = instruction.name
-        if IDLE.match(name):
+        if is_idle(instruction):
             return
         if instruction.components:
             self._dual(instruction)
@@ -580,7 +580,7 @@ class RegionWriter:
         sources, values = iter(instruction.sources), []
         for kind in meaning.sources:
             if kind == "scc":
-                values.append(self._scc())
+                values.append(self.one.operate("icmp ne", WORD, self.scalar_word(SCC), "0"))
             elif kind == "exec":
                 bits = int(meaning.sources[0][1:])
                 if bits != self.wave_size:
@@ -604,9 +604,6 @@ class RegionWriter:
                     self.set_scalar_word(EXEC, value)
             else:
                 self.set_scalar(next(destinations), value, int(kind[1:]))
-
-    def _scc(self) -> str:
-        return self.one.operate("icmp ne", WORD, self.scalar_word(SCC), "0")
 
     # --- Instructions of lanes ------------------------------------------------------------------------------------
 

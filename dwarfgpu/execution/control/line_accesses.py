@@ -112,12 +112,9 @@ class AccessedObject:
             value = Object(part.type, ObjectPlace(Bytes(bytes(self._data[kept]), undefined=undefined)))
             shown = UNSET if undefined.count(0xFF) == len(undefined) else text(value)
             if shown is not None:
-                was = "" if self.old is None or self.old.old is None else text(_object(part.type, self.old.old))
+                old = None if self.old is None else self.old.old
+                was = "" if old is None else text(Object(part.type, ObjectPlace(Bytes(old))))
                 yield part.name, f"{shown} (atomic, was {was})" if was else shown
-
-
-def _object(type: Type, data: bytes) -> Object:
-    return Object(type, ObjectPlace(Bytes(data)))
 
 
 class LineAccesses:

@@ -145,15 +145,12 @@ def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[Colum
     if not isinstance(storage, Register) or storage.lane is not None or size > 4:
         raise Unplaced
     name, number = storage.register.name[:1], storage.register.name[1:]
-    if name == "v" and number.isdecimal() and _is_own_lane(offset, lanes):
+    is_own_lane = not isinstance(offset, int) and bool((offset == lanes.lane * np.uint64(32)).all())
+    if name == "v" and number.isdecimal() and is_own_lane:
         return _of_vector(int(number), type_), type_
     if name == "s" and number.isdecimal() and isinstance(offset, int) and not offset:
         return _of_scalar(int(number), type_), type_
     raise Unplaced
-
-
-def _is_own_lane(offset: Any, lanes: LaneSet) -> bool:
-    return not isinstance(offset, int) and bool((offset == lanes.lane * np.uint64(32)).all())
 
 
 @frozen

@@ -115,13 +115,17 @@ def _of_hip(memory: bytes, position: int, end: int, hashed: dict[int, str]) -> t
     if size < 4 or following > end:
         return None, end
     data = memory[position + 4 : following]
-    if is_constant:
-        text = hashed.get(int.from_bytes(data[:8], "little"))
-        at = 8
-    else:
-        text, at = _inline_text(data, 0)
+    if not is_constant:
+        return formatted_words(data), following
+    text = hashed.get(int.from_bytes(data[:8], "little"))
+    return (None, end) if text is None else (formatted_words(data[8:], text), following)
+
+
+def formatted_words(data: bytes, text: str | None = None) -> str:
+    """Return a text with its arguments of 8 bytes each; if there is no text, it is in front of them."""
+    at = 0
     if text is None:
-        return None, end
+        text, at = _inline_text(data, 0)
     values: list[bytes] = []
     for match in _SPECIFIER.finditer(text):
         if match["letter"] == "%":
@@ -136,7 +140,7 @@ def _of_hip(memory: bytes, position: int, end: int, hashed: dict[int, str]) -> t
             continue
         values.append(data[at : at + 8])
         at += 8
-    return formatted(text, values), following
+    return formatted(text, values)
 
 
 def _inline_text(data: bytes, at: int) -> tuple[str, int]:

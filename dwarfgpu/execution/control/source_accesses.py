@@ -196,7 +196,8 @@ class SourceAccesses:
     def _is_one(self, variables: list[Any], place: LocalObject, text: SourceText) -> bool:
         """Return whether a name is one variable: of an argument, one of the kernel that is nowhere assigned to."""
         if not place.is_argument:
-            return len({_declaration(each) for each in variables}) == 1
+            lines = (each.die.find_number(dw.DW_AT_decl_line) for each in variables)
+            return len({None if line is None else line.value for line in lines}) == 1
         plan = self.running.launched.plan
         is_own = {owner_of(each) for each in variables} <= {plan.kernel.source_name}
         return is_own and not any(re.search(rf"\b{place.name}\s*=(?!=)", line) for line in text.lines)
@@ -308,7 +309,8 @@ class SourceAccesses:
                 behind = ((led, "") for led in _led_to(target, member))  # which the line may read, too
                 for accessed, its_member in ((target, member), *behind):
                     size = natural(accessed, text, its_member)
-                    yield None if size is None else (size, ".".join(filter(None, (_name(accessed), its_member))))
+                    names = getattr(accessed, "name", None) or "object", its_member
+                    yield None if size is None else (size, ".".join(filter(None, names)))
 
     @cached_property
     def _variables(self) -> dict[str, list[Any]]:
@@ -316,15 +318,6 @@ class SourceAccesses:
         for variable in all_variables(self.running.program.outside):
             found.setdefault(variable.name, []).append(variable)
         return found
-
-
-def _declaration(variable: Any) -> object:
-    line = variable.die.find_number(dw.DW_AT_decl_line)
-    return None if line is None else line.value
-
-
-def _name(kind: Any) -> str:
-    return getattr(kind, "name", None) or "object"
 
 
 def _led_to(kind: Any, name: str) -> Iterator[Any]:

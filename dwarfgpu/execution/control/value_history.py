@@ -515,7 +515,8 @@ class ValueHistory:
         rows: dict[tuple[Meaning, bool], tuple[Any, dict[str, list[int]]]] = {}
         position = None
         for key, writers, has_changed in self._shared.stores():
-            self.stored_again = None if has_changed else (self._line_of(writers), self._named(writers))
+            named = _writers({self._running.machine.ids[wave]: lanes for wave, lanes in writers.items()})
+            self.stored_again = None if has_changed else (self._line_of(writers), named)
             if not has_changed:
                 continue
             value = self._shared.by_key[key].value
@@ -536,9 +537,6 @@ class ValueHistory:
                     others.setdefault(self._running.machine.ids[wave], []).extend(numbers)
         for ((wave, declared), _is_own), (row, others) in rows.items():
             self._add(wave, position, row, declared, _writers(others))
-
-    def _named(self, writers: dict[int, list[int]]) -> Writers:
-        return _writers({self._running.machine.ids[wave]: lanes for wave, lanes in writers.items()})
 
     def _line_of(self, writers: dict[int, list[int]]) -> CodePosition:
         """Return the line of the last instruction; in a function without lines, the one that its lanes have begun."""

@@ -122,7 +122,8 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     named = _named(file)
     code_object = _opened(machine, named) if isinstance(named, str) else runnable(named)
     code = _loaded(machine, code_object)
-    addresses = Addresses(_free(machine), code.load_address if code is not None else None)
+    free = max(machine.memory.top + GAP, machine.padded_to, FIRST_ADDRESS)
+    addresses = Addresses(free, code.load_address if code is not None else None)
     planned = plan(code_object, kernel, options, args, addresses)
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
@@ -212,10 +213,6 @@ def _weak(planned: PlannedDispatch, seed: int, options: LaunchOptions) -> WeakSe
         _check_buffer(planned, name)
     ranges = tuple(buffers[name] for name in options.fine_grained)
     return WeakSettings(seed, options.agents, planned.kernel.execution_mode or "cu", ranges)
-
-
-def _free(machine: Gpu) -> int:
-    return max(machine.memory.top + GAP, machine.padded_to, FIRST_ADDRESS)
 
 
 def _opened(machine: Gpu, name: str) -> CodeObject:
