@@ -215,6 +215,7 @@ def test_every_language_of_gdb(require_tool, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("writing_gdb")
 def test_a_program_of_rust(require_tool, tmp_path):
     (tmp_path / "a.rs").write_text(RUST)
     words = [require_tool("rustc"), "-g", "-o", str(tmp_path / "a"), str(tmp_path / "a.rs")]
