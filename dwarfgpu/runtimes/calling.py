@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -83,9 +84,18 @@ class CallingProgram:
                 return self.violated(call, *words)
             if not 1 <= number <= len(self.API.rows):
                 raise EOFError(f"there is no function {number}")
+            if self.host.unknown(call.frames):
+                return self._read_names(call, words)
             return self.API.called(call, number, words, self.end_call)
 
         return called
+
+    async def _read_names(self, call: HostCall, words: Sequence[int]) -> int:
+        """Do a call of a script, after the names of its files and functions are known."""
+        for address in self.host.unknown(call.frames):
+            self.host.names[address] = await call.text(address)
+        result = self.API.called(call, call.number, words, self.end_call)
+        return int(await result if inspect.iscoroutine(result) else result)
 
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
         raise NotImplementedError

@@ -45,7 +45,7 @@ def _built(compiler: str, name: str, sources: dict[str, bytes], script: bytes) -
     with PrivateFolder() as folder:
         for part, content in (sources | {"versions": script}).items():
             (folder.path / part).write_bytes(content)
-        files = [str(folder.path / part) for part in sources if part.endswith(".c")]
+        files = [*(str(folder.path / part) for part in sources if part.endswith(".c")), "-ldl"]
         library = str(folder.path / "library.so")
         linked = [f"-Wl,-soname,{name}"]
         linked += [f"-Wl,--version-script={folder.path / 'versions'}"] if script else []

@@ -15,12 +15,17 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import Program
 
 _LOADED = 1
-_HEADERS = ("/hip/hip_", "/hip/amd_detail/", "/c++/", "/CL/")
-"""Files of wrappers, which no user has written."""
+_HEADERS = (
+    "/hip/hip_", "/hip/amd_detail/", "/c++/", "/CL/", "/pycore_", "/Python/", "/Objects/", "/Modules/main.c",
+)  # fmt: skip
+"""Files of wrappers and of the interpreter of Python, which no user has written."""
+_INSTALLED = "/site-packages/"
+"""Where packages are that the user of a script has not written."""
+_LOADER = "/libOpenCL"
 _SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 _OF_START = ("_start", "__device_stub__", "None")
 """How functions begin that no user has written: those that start a program, the stubs of kernels, and no function."""
-_ALLOCATES = re.compile(r"[Mm]alloc|[Aa]lloc|clCreate|clSVM")
+_ALLOCATES = re.compile(r"[Mm]alloc|[Aa]lloc|clCreate|clSVM|\.(?:Buffer|Image|to_device|empty|zeros)\(")
 _RESULT = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)\s*,|([A-Za-z_]\w*(?:(?:\.|->)\w+)*)\s*=[^=]")
 _VOID = re.compile(r"(?:\(\s*void\s*\)|static_cast<void>\()\s*$")
 _STATEMENT = re.compile(r"(?:[;{}):]|\belse|\bdo|^\s*#.*)$")
@@ -56,6 +61,13 @@ class _MappedFile:
     path: str
 
 
+def _scripted(frames: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the lines of a script: the addresses of the names of file and function, and the line."""
+    if 0 in frames:
+        start = [*frames].index(0) + 1
+        yield from zip(frames[start::3], frames[start + 1 :: 3], frames[start + 2 :: 3], strict=False)
+
+
 class HostProgram:
     """A process, by its number."""
 
@@ -67,10 +79,25 @@ class HostProgram:
         self._programs: dict[str, Program | None] = {}
         self._known: dict[int, tuple[HostLine, ...]] = {}
         self._sources: dict[str, list[str]] = {}
+        self.names: dict[int, str] = {}
+        """The names of files and functions of scripts, by their addresses in the program."""
 
     def stack(self, frames: Sequence[int]) -> list[HostLine]:
-        """Return the lines of return addresses, innermost first, without those of wrappers and of the system."""
+        """Return the lines of return addresses, innermost first, without those of wrappers and of the system.
+
+        Where a script has called, they are those of the script.
+        """
+        scripted = [*_scripted(frames)]
+        if scripted:
+            lines = (HostLine(self.names.get(name, "?"), self.names.get(file), line) for file, name, line in scripted)
+            return [
+                line for line in lines if _INSTALLED not in (line.file or "") and not (line.file or "").startswith("<")
+            ]
         return [line for frame in frames if frame for line in self.at(frame - 1)]
+
+    def unknown(self, frames: Sequence[int]) -> list[int]:
+        """Return the addresses of names that were not read yet."""
+        return [each for file, name, _line in _scripted(frames) for each in (file, name) if each not in self.names]
 
     def line(self, frames: Sequence[int]) -> HostLine | None:
         """Return the innermost line of the program itself."""
@@ -127,7 +154,7 @@ class HostProgram:
 
     def _at(self, address: int) -> Iterator[HostLine]:
         part = self._part(address)
-        if part is None or self._library in part.path or part.path.startswith(_SYSTEM):
+        if part is None or self._library in part.path or _LOADER in part.path or part.path.startswith(_SYSTEM):
             return
         program = self._program(part.path)
         if program is None:

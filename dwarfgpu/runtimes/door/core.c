@@ -2,6 +2,7 @@
 // nothing but the mapping of the arena and a connection for each thread. runtimes/connection.py has the other side.
 #define _GNU_SOURCE
 #include "core.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -17,7 +18,7 @@
 
 enum { CALL = 1, REPLY = 2, HELLO = 3 };
 enum { RETURN = 1, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT };
-enum { MOST_FRAMES = 24, MOST_WORDS = 24 };
+enum { MOST_FRAMES = 24, MOST_WORDS = 24, MOST_SCRIPT_LINES = 8 };
 
 typedef struct { uint32_t kind, number, words, frames; } request;
 typedef struct { uint32_t kind, unused; word to, from, size; } effect;
@@ -200,13 +201,46 @@ static int done(const effect *wanted) {
   }
 }
 
+// The calls of a script, if this thread executes Python: the name of the file and of the function, and the line of each,
+// innermost first, behind a 0. Both names live as long as the code that has them.
+static uint32_t scripted(word *entries) {
+  void *(*thread_state)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+  if (!thread_state || !thread_state()) return 0;
+  int (*is_held)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");
+  void *(*innermost)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyEval_GetFrame");
+  void *(*code_of)(void *) = (void *(*)(void *))dlsym(RTLD_DEFAULT, "PyFrame_GetCode");
+  void *(*caller_of)(void *) = (void *(*)(void *))dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
+  int (*line_of)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "PyFrame_GetLineNumber");
+  void *(*attribute)(void *, const char *) = (void *(*)(void *, const char *))dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
+  const char *(*text_of)(void *) = (const char *(*)(void *))dlsym(RTLD_DEFAULT, "PyUnicode_AsUTF8");
+  void (*hold)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "Py_IncRef");
+  void (*drop)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "Py_DecRef");
+  if (!is_held || !innermost || !code_of || !caller_of || !line_of || !attribute || !text_of || !hold || !drop) return 0;
+  if (!is_held()) return 0;
+  uint32_t count = 0;
+  entries[count++] = 0;
+  void *frame = innermost();
+  if (frame) hold(frame);
+  while (frame && count < 3 * MOST_SCRIPT_LINES) {
+    void *code = code_of(frame), *file = attribute(code, "co_filename"), *name = attribute(code, "co_name");
+    entries[count++] = (word)text_of(file), entries[count++] = (word)text_of(name), entries[count++] = (word)line_of(frame);
+    drop(file), drop(name), drop(code);
+    void *caller = caller_of(frame);
+    drop(frame);
+    frame = caller;
+  }
+  if (frame) drop(frame);
+  return count;
+}
+
 word dwarfgpu_call(uint32_t number, const word *words, uint32_t count) {
-  struct { request head; word rest[MOST_WORDS + MOST_FRAMES]; } message = {{CALL, number, count, 0}, {0}};
+  struct { request head; word rest[MOST_WORDS + MOST_FRAMES + 1 + 3 * MOST_SCRIPT_LINES]; } message = {{CALL, number, count, 0}, {0}};
   int error = errno;
   if (!is_ready()) return dwarfgpu_no_device;
   if (count) memcpy(message.rest, words, count * sizeof *words);
   int frames = backtrace((void **)message.rest + count, MOST_FRAMES);
   message.head.frames = frames > 0 ? (uint32_t)frames : 0;
+  message.head.frames += scripted(message.rest + count + message.head.frames);
   int is_good = sent(&message, sizeof message.head + (count + message.head.frames) * sizeof(word));
   for (effect wanted; is_good && received(&wanted, sizeof wanted); is_good = done(&wanted)) {
     if (wanted.kind != RETURN) continue;
