@@ -5,10 +5,13 @@ CUDA and HIP programming guides, "Asynchronous Concurrent Execution" and "Stream
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.arena import Allocation, Arena
 
 LEGACY = 0
 """The stream that waits for all blocking ones, as these wait for it."""
@@ -102,6 +105,16 @@ class HostOrder:
             return
         for each in [*self._clocks] if stream is None else [stream]:
             _join(self.host, self.clock(each))
+
+
+def shared_place(
+    arena: Arena, name_of: Callable[[Allocation], str], earlier: Access, start: int, end: int
+) -> tuple[str, Allocation | None]:
+    """Return how a message says which bytes an access shares with an earlier one, and the buffer they are in."""
+    buffer = arena.holding(start)
+    first, last = max(start, earlier.start), min(end, earlier.end) - 1
+    name, base = ("a variable of the device", start) if buffer is None else (name_of(buffer), buffer.address)
+    return f"bytes {first - base} to {last - base} of {name}", buffer
 
 
 def _join(clock: Clock, other: Clock) -> None:

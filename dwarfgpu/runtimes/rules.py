@@ -48,6 +48,8 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
      "do what the message says"),
     ("use-after-release", ERROR, "OpenCL API 3.0, 2.1", "Nothing uses an object whose references are all released.",
      "release it behind its last use"),
+    ("command-order", ERROR, "OpenCL API 3.0, 5.11 and 5.12", "Commands that use the same memory are ordered.",
+     "let the second one wait for the event of the first, or put a barrier between both"),
     ("map", WARNING, "OpenCL API 3.0, 5.4", "Each map ends with an unmap, and before the object is released.",
      "call clEnqueueUnmapMemObject"),
     ("not-supported", WARNING, "docs/programs.md, Limits", "The program calls only functions that are here.",

@@ -101,6 +101,30 @@ def test_a_buffer_lives_as_long_as_commands_use_it(built: Callable[[str], Path])
     assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
 
 
+UNORDERED = {
+    "queues": (
+        "second writes bytes 0 to 255 of `cells` from commands.c:26, which first writes",
+        "commands.c:36 in main",
+    ),
+    "barrier": ("second writes bytes 0 to 255 of `cells`", "the other at commands.c:30 in main"),
+    "finish": ("second writes bytes 0 to 255 of `cells`", "no queue, event or barrier orders both"),
+    "fill": ("clEnqueueFillBuffer writes bytes 32 to 95 of `cells`", "at commands.c:34 in main"),
+    "read": ("clEnqueueReadBuffer reads bytes 0 to 255 of `cells`", "at commands.c:35 in main"),
+}
+"""What is said of each mistake of ``commands.c``."""
+
+
+@pytest.mark.parametrize("mistake", UNORDERED)
+def test_commands_without_an_order(built: Callable[[str], Path], mistake: str) -> None:
+    done = dwarfgpu("exec", "--check=race", built("commands"), mistake)
+    for text in UNORDERED[mistake]:
+        assert text in done.stderr
+    assert done.returncode == 3
+    ordered = dwarfgpu("exec", "--check=race", built("commands"), mistake, "ordered")
+    assert re.fullmatch(r"\d launch(es)?, \d kernels?, no error\n", ordered.stderr)
+    assert ordered.returncode == 0
+
+
 def test_the_table_of_functions_is_that_of_the_header() -> None:
     if not HEADER.exists():
         pytest.skip("opencl-headers is not installed")

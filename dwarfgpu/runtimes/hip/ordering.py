@@ -8,7 +8,7 @@ from attrs import define, field
 
 from dwarfgpu.runtimes.arena import DEVICE, GUARD
 from dwarfgpu.runtimes.hip.work import LEGACY_HANDLES, NON_BLOCKING, PER_THREAD
-from dwarfgpu.runtimes.order import ATOMIC, LEGACY, WRITE, HostOrder, Work
+from dwarfgpu.runtimes.order import ATOMIC, LEGACY, WRITE, HostOrder, Work, shared_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,12 +64,8 @@ class ProgramOrder:
                     self.close(call, start)
 
     def _use(self, work: Work, start: int, end: int, kind: str) -> None:
-        buffer = self.arena.holding(start)
         for earlier in self.order.use(work, start, end, kind):
-            first, last = max(start, earlier.start), min(end, earlier.end) - 1
-            name, base = ("a variable of the device", start) if buffer is None else (
-                self.name_of(buffer), buffer.address)  # fmt: skip
-            where = f"bytes {first - base} to {last - base} of {name}"
+            where, buffer = shared_place(self.arena, self.name_of, earlier, start, end)
             message = (
                 f"{work.what} {kind} {where}, which {earlier.work.what} in another stream {earlier.kind}: nothing "
                 "orders both"

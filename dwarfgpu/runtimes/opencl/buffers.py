@@ -214,7 +214,7 @@ def copy_buffer(
     start, to = first.address + source_offset, second.address + offset
     if start < to + size and to < start + size:
         refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
-    return ClWork(lambda by: by.process.device.copy(to, start, size), (first, second))
+    return ClWork(lambda by: by.process.move(by, to, start, size), (first, second))
 
 
 @enqueues(
@@ -230,7 +230,7 @@ async def fill_buffer(
         refuse(ClError.INVALID_VALUE, f"{size} bytes at {offset} are no multiple of a pattern of {pattern_size} bytes")
     content = await call.read(pattern, pattern_size)
     times = size // pattern_size
-    return ClWork(lambda by: by.process.device.fill(memory.address + offset, content, times), (memory,))
+    return ClWork(lambda by: by.process.fill(by, memory.address + offset, content, times), (memory,))
 
 
 # --- Boxes ------------------------------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ async def copy_box(
 
     def run(by: HostCall) -> None:
         for from_row, to_row in zip(start.rows(), to.rows(), strict=True):
-            by.process.device.copy(to_row, from_row, sizes[0])
+            by.process.move(by, to_row, from_row, sizes[0])
 
     return ClWork(run, (first, second))
 

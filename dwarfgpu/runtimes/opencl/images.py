@@ -342,7 +342,7 @@ async def copy_image(
     def run(by: HostCall) -> None:
         pairs = zip(_rows(first, start, sizes), _rows(second, to, sizes), strict=True)
         for (_y, _z, address), (_y2, _z2, there) in pairs:
-            by.process.device.copy(there, address, sizes[0] * form.texel)
+            by.process.move(by, there, address, sizes[0] * form.texel)
 
     return ClWork(run, (first, second))
 
@@ -380,7 +380,7 @@ async def _between(
         for number, (_y, _z, address) in enumerate(_rows(memory, start, sizes)):
             pair = address, there + number * size
             to, source = pair if is_to_image else pair[::-1]
-            by.process.device.copy(to, source, size)
+            by.process.move(by, to, source, size)
 
     return ClWork(run, (memory, other))
 
@@ -398,7 +398,7 @@ async def fill_image(call: HostCall, queue: ClQueue, handle: int, color: int, or
 
     def run(by: HostCall) -> None:
         for _y, _z, address in _rows(memory, start, sizes):
-            by.process.device.fill(address, texel, sizes[0])
+            by.process.fill(by, address, texel, sizes[0])
 
     return ClWork(run, (memory,))
 

@@ -352,8 +352,11 @@ def _work(
         )
         if launch.running is not None and launch.halt is None:  # a debugger ends it
             await program.wait(by, lambda: launch.halt is not None)
-        if launch.executed:
-            program.time += launch.executed
+        program.time += launch.executed
+        if program.order is not None:
+            if by.work is not None:
+                by.work.what = launch.name
+            program.order.end(by.work, launch)
         if not launch.has_ended:
             refuse(ClError.OUT_OF_RESOURCES)
 

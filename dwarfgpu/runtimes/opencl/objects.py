@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import LoadedModule, ModuleKernel, ProgramDevice
-    from dwarfgpu.runtimes.order import Clock
+    from dwarfgpu.runtimes.order import Clock, Work
 
 QUEUED, SUBMITTED, RUNNING, COMPLETE = 3, 2, 1, 0
 """The states of a command; errors are negative."""
@@ -275,6 +275,10 @@ class ClCommand:
     is_barrier: bool = False
     """Whether all commands before it end first, and those behind it begin later."""
     event: ClEvent | None = None
+    work: Work | None = None
+    """Its place in the order of all commands, where that is followed."""
+    clock: Clock = field(factory=dict)
+    """What is done behind it, likewise."""
     status: int = QUEUED
     times: list[int] = field(factory=lambda: [0, 0, 0, 0])
     """When it was queued, submitted, begun and ended."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import define, field
 
+from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.runtimes.arena import DEVICE
 from dwarfgpu.runtimes.calling import CallingProgram
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
@@ -24,6 +25,8 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClPlatform,
     ClQueue,
 )
+from dwarfgpu.runtimes.opencl.ordering import CommandOrder
+from dwarfgpu.runtimes.order import READ, WRITE
 from dwarfgpu.runtimes.prototypes import Api, CallRefused
 
 if TYPE_CHECKING:
@@ -64,12 +67,16 @@ class OpenClProgram(CallingProgram):
     """How many programs were made."""
     time: int = 0
     """The clock of events, which grows with what is done and so is the same in each run."""
+    order: CommandOrder | None = None
+    """What is ordered, if races are looked for."""
     unread: list[tuple[HostCall, int]] = field(factory=list)
     """The calls that have failed."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self.device.target = self.device.target or USUAL
+        if RACE in self.device.checks:
+            self.order = CommandOrder(self.device.arena, self.name_of, self.problem)
         self.devices = [ClDevice(origin=None, device=self.device, processor=self.device.target)]
 
     # --- What the server asks -----------------------------------------------------------------------------------------
@@ -184,9 +191,13 @@ class OpenClProgram(CallingProgram):
             call.write_number(event, made.handle)
         command.queue.commands.append(command)
         command.queue.uses += 1
+        if self.order is not None:
+            self.order.begin(command, self.name_of_call(call), command.waits)
         await self.advance(call)
         if is_blocking:
             await self.wait_for(call, lambda: command.has_ended)
+            if self.order is not None:
+                self.order.synchronize(command.clock)
             if command.status < 0:
                 refuse(ClError(command.status))
 
@@ -208,6 +219,7 @@ class OpenClProgram(CallingProgram):
         status: int = ClError.OUT_OF_RESOURCES
         self._set(command, RUNNING)
         command.times[2] = self.now()
+        outer, call.work = call.work, command.work
         try:
             if any(event.status < 0 for event in command.waits):
                 refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
@@ -222,6 +234,7 @@ class OpenClProgram(CallingProgram):
             if refused.result.message is not None:
                 self.report_failure(command.call, refused.result)
         finally:
+            call.work = outer
             command.times[3] = self.now()
             command.queue.commands.remove(command)
             self._set(command, status)
@@ -284,6 +297,23 @@ class OpenClProgram(CallingProgram):
         call.copy(to, source, size)
         if to in self.device.arena:
             self.device.define(to, size)
+        self._use(call, to, size, WRITE)
+        self._use(call, source, size, READ)
+
+    def move(self, call: HostCall, to: int, source: int, size: int) -> None:
+        """Copy memory of the device."""
+        self.device.copy(to, source, size)
+        self._use(call, to, size, WRITE)
+        self._use(call, source, size, READ)
+
+    def fill(self, call: HostCall, address: int, pattern: bytes, count: int) -> None:
+        """Write a pattern so many times into memory of the device."""
+        self.device.fill(address, pattern, count)
+        self._use(call, address, len(pattern) * count, WRITE)
+
+    def _use(self, call: HostCall, address: int, size: int, kind: str) -> None:
+        if self.order is not None:
+            self.order.use(call.work, address, size, kind)
 
 
 def _history(found: ClObject) -> Iterable[tuple[str, HostCall]]:

@@ -109,7 +109,7 @@ async def fill(call: HostCall, _queue: ClQueue, pointer: int, pattern: int, patt
 
     def run(by: HostCall) -> None:
         if pointer in by.process.device.arena:
-            by.process.device.fill(pointer, content, size // pattern_size)
+            by.process.fill(by, pointer, content, size // pattern_size)
         else:
             by.write(pointer, content * (size // pattern_size))
 
