@@ -11,8 +11,10 @@ from attrs import evolve
 
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison
 from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
-from dwarfgpu.audits.judge.judgement import JudgedPart
+from dwarfgpu.audits.judge.judgement import Judge, JudgedPart
+from dwarfgpu.compilers import BUILD
 from dwarfgpu.execution.device import Device
+from dwarfgpu.execution.launch.options import OPTIONS
 from dwarfgpu.questions import judging
 from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
@@ -30,6 +32,40 @@ WHOLE = (*OPTIMIZED[:-1], "64")
 def run(*words):
     done = run_command(*words)
     return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def judgements():
+    """Return the judgements of this module, by all that they depend on."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _judged_once(request, judgements):
+    """Judge each launch once, in however many forms it is shown; tests that patch something judge anew."""
+    if "monkeypatch" in request.fixturenames:
+        yield
+        return
+    judge_anew, run_anew = judging._Launch.judge, Judge.run
+
+    def judge(launch, arguments):
+        chosen = [launch.given(name) for name in (*OPTIONS, "seed", "limit", "against")]
+        words = None if launch.words is None else tuple(launch.words)
+        key = launch.file_words, launch.kernel, words, *chosen, BUILD.words(), bool(arguments.words)
+        if key not in judgements:
+            judgements[key] = judge_anew(launch, arguments), launch.made
+        kept, launch.made = judgements[key]
+        return kept
+
+    def run(kept, limit=None):
+        if kept not in judgements:
+            judgements[kept] = run_anew(kept, limit)
+        return judgements[kept]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judging._Launch, "judge", judge)
+        patch.setattr(Judge, "run", run)
+        yield
 
 
 @cache
