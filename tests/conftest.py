@@ -17,6 +17,7 @@ os.environ["DWARFGPU_PROGRESS"] = "off"  # else what a command writes depends on
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -97,10 +98,11 @@ def lacking(reason: str) -> BaseException:
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the user's caches, history and terminal settings out of the tests, and the tests out of them.
 
-    All processes share a cache: building the functions of OpenCL for a processor takes seconds.
+    The cache of compiled code is kept beside the environments of `tools/dev.py`, for all processes and all later runs:
+    building the functions of OpenCL for a processor takes seconds. A hash names all that its files depend on.
     """
-    folder = tmp_path_factory.getbasetemp()
-    cache = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "cache"
+    environment = Path(sys.prefix)
+    cache = (environment.parent if environment.parent.name == ".venv" else environment) / "cache"
     cache.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
