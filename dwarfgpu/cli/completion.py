@@ -288,7 +288,6 @@ KINDS: dict[tuple[str, str], Words] = {
     ("example", "name"): _examples,
     ("docs", "page"): _pages,
     ("targets", "name"): _targets,
-    ("judge", "reduce"): _rules("judge"),
     **{(name, "explain"): _rules(name) for name in ("verify", "judge")},
     **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel", "run") for kind in ("ignore", "only")},
 }

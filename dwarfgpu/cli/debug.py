@@ -269,6 +269,7 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
             option("-report FILE", "write what was found to FILE.html, .sarif or .json; repeatable", is_many=True),
             option("-sarif FILE", "write it as a SARIF 2.1.0 log, FILE.sarif"),
             option("-core DIR", "write a core file to this folder for each launch that a fault ends"),
+            option("-break-at-fault", "stop in the debugger at the first error of a kernel, as `debug --args` would"),
         ),
         takes_rest=True,
     ),

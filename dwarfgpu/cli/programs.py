@@ -43,6 +43,17 @@ def execute_program(session: Session, options: Any) -> int:
     return status or (NO_ANSWER if report.has_errors else 0)
 
 
+def words_to_fault(options: Any) -> list[str]:
+    """Return what `debug` is given to run a program up to the first error of a kernel."""
+    for name in ("target", "kernel", "launch", "profile", "report", "sarif", "core"):
+        if getattr(options, name):
+            raise UsageError(f"--break-at-fault leads to the debugger, and takes no --{name}")
+    given = ["--permissive"] * options.permissive
+    given += [] if options.check is None else [f"--check={options.check}"]
+    given += [] if options.seed is None else [f"--seed={options.seed}"]
+    return [*given, "-ex", "continue", "--args", options.program, *options.rest]
+
+
 def _program(kind: type[CallingProgram], number: int, options: Any, report: ProgramReport) -> CallingProgram:
     """Return a process with a device of its own, whose launches are executed and reported."""
 
@@ -69,7 +80,7 @@ def _device(options: Any, check: str | None) -> ProgramDevice:
     return ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
 
 
-def begin_debugging(options: Any, debugger: Debugger) -> None:
+def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = False) -> None:
     """Let a debugger run a whole program."""
     from dwarfgpu.questions.execution import OF_LAUNCHES, KernelRun
     from dwarfgpu.runtimes.debugged import DebuggedProgram
@@ -92,7 +103,10 @@ def begin_debugging(options: Any, debugger: Debugger) -> None:
     code = program.code()
     if code is not None:
         debugger.use(code, None)
-    output.line(f"{words[0]} is debugged from launch to launch. `run` goes to the first one.")
+    if is_started:
+        program.start()
+    else:
+        output.line(f"{words[0]} is debugged from launch to launch. `run` goes to the first one.")
 
 
 def compile_hip(_session: Session, options: Any) -> int:

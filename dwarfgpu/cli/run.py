@@ -180,7 +180,10 @@ def _parse(words: list[str]) -> Any:
     if not words:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
     if words[0] == "help" and len(words) > 1:
-        words = ["docs", words[1]] if _is_page(words[1]) else [words[1], "--help"]
+        from dwarfgpu.cli.pages import pages
+
+        is_page = words[1] not in summaries() and words[1] in pages()
+        words = ["docs", words[1]] if is_page else [words[1], "--help"]
     if words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_overview(is_full=words[0] == "help"))
         sys.stdout.flush()
@@ -198,13 +201,6 @@ def _parse(words: list[str]) -> Any:
     if name not in _others():
         raise _unknown(name)
     return _other(name, words)
-
-
-def _is_page(name: str) -> bool:
-    """Whether a word names a page of the documentation, and no command."""
-    from dwarfgpu.cli.pages import pages
-
-    return name not in summaries() and name in pages()
 
 
 def _others() -> dict[str, ShellCommand]:
@@ -258,6 +254,12 @@ def _other(name: str, words: list[str]) -> Any:
         from dwarfgpu.cli.programs import begin_debugging
 
         options.begin = partial(begin_debugging, options)
+    if name == "exec" and options.break_at_fault:
+        from dwarfgpu.cli.programs import words_to_fault
+
+        options = _other("debug", words_to_fault(options))
+        options.begin.keywords["is_started"] = True
+        return options
     _join_states(options)
     if name == "run":
         from dwarfgpu.cli.running import settle_output
@@ -669,7 +671,8 @@ def _overview(*, is_full: bool) -> str:
     lines = ["usage: dwarfgpu COMMAND [OPTION...]", "       dwarfgpu --version", ""]
     lines += ["Debug GPU kernels without a GPU: run, check, step back, read core files, judge debug information.", ""]
     for group in SHELL_GROUPS:
-        names = sorted((name for name in known if groups.get(name, CONVERT) == group), key=_rank)
+        ranked = dict.fromkeys((*FEATURED, *known))
+        names = [name for name in ranked if groups.get(name, CONVERT) == group]
         shown = names if is_full or len(names) <= MOST_SHOWN else names[: MOST_SHOWN - 1]
         others = names[len(shown) :]
         lines += [f"{group}:", *(f"  {name:{width}}  {known[name]}" for name in shown)]
@@ -679,10 +682,6 @@ def _overview(*, is_full: bool) -> str:
     lines += ["`dwarfgpu COMMAND --help` shows the options of a command.", "`dwarfgpu docs` lists the documentation."]
     indents = ((line, width + 4 if line.startswith("  ") else 0) for line in lines)
     return "".join(f"{part}\n" for line, indent in indents for part in folded(line, _help_width(), indent))
-
-
-def _rank(name: str) -> int:
-    return FEATURED.index(name) if name in FEATURED else len(FEATURED)
 
 
 def _unknown(name: str) -> UsageError:

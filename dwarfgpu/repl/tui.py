@@ -126,7 +126,7 @@ class FullScreen:
                     rules[1],
                     Window(Panel(panels.output), height=Dimension(weight=3, min=1)),
                     self._buffer_window,
-                    Window(Panel(self._keys), height=1, style="class:border"),
+                    Window(Panel(lambda width, _height: [[("", KEYS[:width])]]), height=1, style="class:border"),
                 ]
             ),
             [Float(CompletionsMenu(max_height=8, scroll_offset=1), xcursor=True, ycursor=True)],
@@ -134,10 +134,6 @@ class FullScreen:
 
     def _title(self, width: int, _height: int) -> list[StyleAndTextTuples]:
         return [[("", toolbar(self._debugger, width).ljust(width))]]
-
-    @staticmethod
-    def _keys(width: int, _height: int) -> list[StyleAndTextTuples]:
-        return [[("", KEYS[:width])]]
 
     # --- Keys -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -21,7 +22,7 @@ from dwarfgpu.questions.selection import Selection
 from dwarfgpu.questions.verification import sarif_log
 from dwarfgpu.regular_files import check_output, whole_output
 from dwarfgpu.render.findings import coverage_text
-from dwarfgpu.render.layout import WIDTH, counted, laid_out, shown
+from dwarfgpu.render.layout import WIDTH, counted, fitted, laid_out, shown
 from dwarfgpu.render.verification import FINDING
 from dwarfgpu.runtimes.rules import RULES, program_finding
 
@@ -91,12 +92,13 @@ class ProgramReport:
         self._keep(problem.rule, problem.message, (origin, *others))
         if problem.rule == "leak":
             if self._counts["leak"] < MOST_LEAKS:
-                self._write([f"note: {shown(problem.message)}"])
+                self._write(fitted(f"note: {problem.message}", 2))
             self._counts["leak"] += 1
             return
         severity = RULES[problem.rule].severity
         self._counts[severity] += 1
-        self._write([f"{severity}: {shown(problem.message)}", *map(_stack, (origin, *others))])
+        stacks = chain.from_iterable(map(_stack, (origin, *others)))
+        self._write([*fitted(f"{severity}: {problem.message}", 2), *stacks])
 
     def begin(self, launch: HostLaunch) -> None:
         """Follow a launch that is about to run."""
@@ -126,9 +128,9 @@ class ProgramReport:
             self._counts["error"] += 1
             message = f"{launch.name} cannot be launched: {launch.error}"
             self._keep("kernel-refused", message, (launched,))
-            self._write([f"error: {shown(message)}", _stack(launched)])
+            self._write([*fitted(f"error: {message}", 2), *_stack(launched)])
         elif lines := [*self._found(program, launch, launched)]:
-            self._write([*lines, _stack(launched)])
+            self._write([*lines, *_stack(launched)])
         if launch.running is not None:
             self.instructions += launch.running.machine.device.executed
             launch.running.machine.device.on_turn = None
@@ -143,7 +145,7 @@ class ProgramReport:
             self.progress.end()
         for name, coverage in self._kernels.items():
             if coverage is not None and coverage.missing:
-                self._write([f"in {shown(name)}, {coverage_text(coverage)}"])
+                self._write(fitted(f"in {name}, {coverage_text(coverage)}", 2))
         for name, lines in self._lines.items():
             from dwarfgpu.execution.control.profile import ProfiledLine
             from dwarfgpu.render.running import profile_text
@@ -212,7 +214,7 @@ class ProgramReport:
                     self._known.add(key)
                     self._counts[finding.severity] += 1
                     self.found.append((of_file, (launched,)))
-                    yield f"in {shown(launch.name)}:"
+                    yield from fitted(f"in {launch.name}:", 2)
                     yield from finding_lines(finding)
                     yield from _buffer_line(program, finding)
         if not launch.has_ended:
@@ -239,9 +241,9 @@ class ProgramReport:
             if buffer is not None:
                 freed = "" if buffer.freed is None else ", freed"
                 what = "registered" if buffer.address in program.device.pinned else "allocated"
-                yield f"  {program.name_of(buffer)}: {buffer.size} bytes{freed}"
+                yield from fitted(f"  {program.name_of(buffer)}: {buffer.size} bytes{freed}", 4)
                 concerned.append(_calls(program, what, buffer.origin))
-                yield _stack(concerned[-1])
+                yield from _stack(concerned[-1])
         place = result.position
         where = None if place is None or place.file is None else (place.file, place.line)
         self._keep("kernel-fault", f"{launch.name}: {halt.reason}", (launched, *concerned), where)
@@ -286,7 +288,8 @@ def _buffer_line(program: CallingProgram, finding: NamedFinding) -> Iterator[str
     address = finding.address if finding.space == "global" else None
     buffer = None if address is None else program.device.near(address)
     if buffer is not None and address is not None:
-        yield f"  byte {address - buffer.address} of {program.name_of(buffer)}, which has {buffer.size} bytes"
+        where = f"byte {address - buffer.address} of {program.name_of(buffer)}"
+        yield from fitted(f"  {where}, which has {buffer.size} bytes", 4)
 
 
 def _calls(program: CallingProgram, what: str, call: HostCall | None) -> tuple[str, list[HostLine]]:
@@ -299,9 +302,9 @@ def _calls_json(calls: tuple[str, list[HostLine]]) -> dict[str, Any]:
     return {"what": what or "called", "frames": frames}
 
 
-def _stack(calls: tuple[str, list[HostLine]]) -> str:
-    """Return the lines of a call of the program."""
+def _stack(calls: tuple[str, list[HostLine]]) -> Iterator[str]:
+    """Yield the lines of a call of the program."""
     what, lines = calls
-    first = f"  {what} at " if what else "  at "
-    shown_lines = enumerate(map(shown, map(str, lines[:MOST_FRAMES])))
-    return "\n".join(f"{'    called from ' if number else first}{line}" for number, line in shown_lines)
+    for number, line in enumerate(lines[:MOST_FRAMES]):
+        first = f"  {what} at " if what else "  at "
+        yield from fitted(f"{'    called from ' if number else first}{line}", 6)

@@ -61,6 +61,20 @@ def test_start_kill_and_check(built: Callable[[str], Path]) -> None:  # noqa: F8
     assert not problems
 
 
+def test_the_first_error(built: Callable[[str], Path]) -> None:  # noqa: F811
+    """`exec` stops in the debugger where a kernel goes wrong, and nowhere else."""
+    done = dwarfgpu("exec", "--break-at-fault", built("wrong"), "beyond", input="info launches\n")
+    assert "of `cells` from wrong.hip:16, which has 256 bytes" in " ".join(done.stdout.split())
+    assert done.stdout.splitlines()[-1].endswith("fault  wrong.hip:19 in main")
+    done = dwarfgpu("exec", "--break-at-fault", "--check=race", built("wrong"), "race", input="bt\n")
+    assert "read-write race: `out[0]`" in done.stdout
+    assert "host #0  wrong.hip:20 in main" in done.stdout
+    right = dwarfgpu("exec", "--break-at-fault", built("wrong"), "beyond", "right", input="")
+    assert "exited normally after 1 launch]" in right.stdout
+    refused = dwarfgpu("exec", "--break-at-fault", "--sarif", "x.sarif", built("wrong"))
+    assert "leads to the debugger, and takes no --sarif" in refused.stderr
+
+
 def test_the_host_by_gdb(built: Callable[[str], Path], require_tool: Callable[..., str]) -> None:  # noqa: F811
     require_tool("gdb")
     lines, problems, _status = debugged(built("steps"), "run", "host", "host print factor", "host print nothing_here")
