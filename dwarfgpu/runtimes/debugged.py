@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.runtimes.report import ProgramReport
 
 _LINE = re.compile(r"(?:(.*):)?(\d+)$")
-_IS_LAUNCH = re.compile(r"[Ll]aunch")
+_IS_LAUNCH = re.compile(r"[Ll]aunch|NDRange|EnqueueTask")
 _SECONDS_OF_GDB = 60
 
 

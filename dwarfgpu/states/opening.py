@@ -292,6 +292,6 @@ def _same_contents(_machine: Machine, entry: SnapshotCode, file: CodeObject) -> 
 
 
 def _same_path(machine: Machine, entry: SnapshotCode, file: CodeObject) -> bool:
-    if file.image.path is None:
-        return False
+    if file.image.path is None:  # code in memory, such as that of a whole program, has a name of its own
+        return entry.path == file.image.name
     return os.path.realpath(machine.code_path(entry)) == os.path.realpath(file.image.path)

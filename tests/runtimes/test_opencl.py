@@ -101,6 +101,31 @@ def test_a_buffer_lives_as_long_as_commands_use_it(built: Callable[[str], Path])
     assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
 
 
+def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str]) -> None:
+    require_tool("gcc")
+    done = dwarfgpu("exec", sys.executable, PROGRAMS / "script.py")
+    assert done.stdout == "ended 0\n"
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    assert lines[-5:] == [
+        "`cells` from script.py:31: 256 bytes", "allocated at script.py:31 in <module>",
+        "launched at script.py:20 in executed", "called from script.py:34 in <module>", "1 launch, 1 kernel, 1 error",
+    ]  # fmt: skip
+    assert "n = 1" in lines
+
+
+def test_a_program_under_the_debugger(built: Callable[[str], Path]) -> None:
+    """Variables are there, since nothing is optimized; and of several programs each has its own code."""
+    commands = ("break reversed", "run", "bt", "print n", "delete", "break opencl.c:232", "continue", "info launches")
+    steps = [word for command in commands for word in ("-ex", command)]
+    done = dwarfgpu("debug", "-batch", "-nx", *steps, "--args", built("opencl"))
+    text = done.stdout
+    for part in (
+        "Wave 1 hit Breakpoint 1, with lanes [0-15]", "#0  reversed (out=0x7ea", "n=64)",
+        "host #0  opencl.c:71 in buffers", "$1 = 64", "10  k         1     1",
+    ):  # fmt: skip
+        assert part in text, text + done.stderr
+
+
 UNORDERED = {
     "queues": (
         "second writes bytes 0 to 255 of `cells` from commands.c:26, which first writes",

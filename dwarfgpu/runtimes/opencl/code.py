@@ -31,8 +31,6 @@ OBJECT, LIBRARY, EXECUTABLE = 1, 2, 4
 """``CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`` and others."""
 _BINARIES = 0x1166
 _STANDARD = "-cl-std="
-_LEVEL = "1"
-"""How much clang optimizes: more hides variables, and less takes several times as long to execute."""
 _ALONE = {
     "-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-opt-disable", "-cl-strict-aliasing",
     "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations", "-cl-finite-math-only",
@@ -42,6 +40,8 @@ _ALONE = {
 """The options of OpenCL API 3.0, 5.8.6, that have no value, and -g."""
 _WITHOUT_MEANING = {"-cl-strict-aliasing", "-cl-kernel-arg-info", "-g", "-cl-opt-disable"}
 """Those that are always on, or mean nothing to this clang."""
+_FOR_DEBUGGING = {"-g", "-cl-opt-disable"}
+"""Those with which nothing is optimized, so that variables are there."""
 _OF_LINKER = {"-create-library", "-enable-link-options"}
 _STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 _ABSENT = ("__opencl_c_device_enqueue", "__opencl_c_pipes")
@@ -62,14 +62,15 @@ class BuildOptions:
     is_library: bool = False
 
 
-def read_options(given: str, folder: str, error: ClError) -> BuildOptions:
-    """Read the options of a build; paths are those of a program that runs in a folder."""
+def _read_options(program: OpenClProgram, given: str, error: ClError) -> BuildOptions:
+    """Read the options of a build, whose paths are those of the program."""
+    folder, level = _folder_of(program), program.level
     try:
         words = shlex.split(given)
     except ValueError as problem:
         refuse(error, f"the options {given!r:.60} are not closed: {problem}")
     kept: list[str] = []
-    standard, level, is_library = "CL1.2", _LEVEL, False
+    standard, is_library = "CL1.2", False
     while words:
         word_ = words.pop(0)
         if word_.startswith(_STANDARD):
@@ -82,7 +83,7 @@ def read_options(given: str, folder: str, error: ClError) -> BuildOptions:
                 refuse(error, f"{word_} has no value")
             kept.append(word_[:2] + (os.path.join(folder, value) if word_[1] == "I" else value))
         elif word_ in _ALONE:
-            level = "0" if word_ == "-cl-opt-disable" else level
+            level = "0" if word_ in _FOR_DEBUGGING else level
             kept += [] if word_ in _WITHOUT_MEANING else [word_]
         elif word_ in _OF_LINKER:
             is_library = is_library or word_ == "-create-library"
@@ -170,7 +171,7 @@ async def build(call: HostCall, handle: int, count: int, devices: int, options: 
     code = program.find(call, handle, ClCode)
     await _check_build(call, code, count, devices, notify, data)
     given = await call.text(options) if options else ""
-    read = read_options(given, _folder_of(program), ClError.INVALID_BUILD_OPTIONS)
+    read = _read_options(program, given, ClError.INVALID_BUILD_OPTIONS)
     _begin(code, given, read)
     if code.source is not None:
         code.binary, code.log = _compiled(program, code, read, [])
@@ -197,7 +198,7 @@ async def compile_alone(
     if code.source is None:
         refuse(ClError.INVALID_OPERATION, f"{program.named(code)} has no source")
     given = await call.text(options) if options else ""
-    read = read_options(given, _folder_of(program), ClError.INVALID_COMPILER_OPTIONS)
+    read = _read_options(program, given, ClError.INVALID_COMPILER_OPTIONS)
     _begin(code, given, read)
     included = await program.find_all(call, number, headers, ClCode)
     texts = [await call.text(pointer) for pointer in await program.words_at(call, names, number)]
@@ -220,7 +221,7 @@ async def link(
     if not number or not programs:
         refuse(ClError.INVALID_VALUE, "no program is given")
     given = await call.text(options) if options else ""
-    read = read_options(given, _folder_of(program), ClError.INVALID_LINKER_OPTIONS)
+    read = _read_options(program, given, ClError.INVALID_LINKER_OPTIONS)
     inputs = await program.find_all(call, number, programs, ClCode)
     for each in inputs:
         if each.kind not in (OBJECT, LIBRARY) or not each.binary:
@@ -308,7 +309,12 @@ def _compiled(
             path.write_text(content, errors="surrogateescape")
     path = folder / f"program{code.number}.cl"
     path.write_text(code.source, errors="surrogateescape")
-    words = (*words, *(("-I", str(folder)) if headers else ()), f"-ffile-prefix-map={folder}/=")
+    words = (
+        *words,
+        *(("-I", str(folder)) if headers else ()),
+        f"-ffile-prefix-map={folder}/=",
+        "-fdebug-compilation-dir=.",
+    )
     try:
         compiled = compile_source(str(path), Recipe(processor, options.level, words, is_watched=False))
     except (DwarfGpuError, OSError) as error:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import dwarfgpu
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, named_versions, text, version, word
 from dwarfgpu.runtimes.opencl.objects import (
@@ -112,7 +113,7 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x102A: word(OUT_OF_ORDER | PROFILING),  # QUEUE_ON_HOST_PROPERTIES
     0x102B: text("dwarfgpu"),  # NAME, of which each device has its own
     0x102C: text("dwarfgpu"),  # VENDOR
-    0x102D: text("1.0"),  # DRIVER_VERSION
+    # DRIVER_VERSION depends on the program
     0x102E: text("FULL_PROFILE"),  # PROFILE
     0x102F: text(VERSION),  # VERSION
     0x1030: text(" ".join(_EXTENSIONS)),  # EXTENSIONS
@@ -265,7 +266,11 @@ def devices(call: HostCall, platform: int, kinds: int, room: int, pointer: int, 
 def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
     device = program.find(call, handle, ClDevice)
-    own = {_PLATFORM: word(program.platform.handle), 0x102B: text(f"{device.processor} (dwarfgpu)")}
+    own = {
+        _PLATFORM: word(program.platform.handle),
+        0x102B: text(f"{device.processor} (dwarfgpu)"),
+        0x102D: text(f"{dwarfgpu.__version__} -O{program.level}"),  # programs keep binaries by it
+    }
     return answer(call, {**_DEVICE_ANSWERS, **own}, wanted, size, value, needed)
 
 

@@ -79,6 +79,14 @@ class OpenClProgram(CallingProgram):
             self.order = CommandOrder(self.device.arena, self.name_of, self.problem)
         self.devices = [ClDevice(origin=None, device=self.device, processor=self.device.target)]
 
+    @property
+    def level(self) -> str:
+        """How much clang optimizes, unless an option says it: less takes several times as long to execute.
+
+        Under a debugger variables are to be seen.
+        """
+        return "1" if self.debugger is None else "0"
+
     # --- What the server asks -----------------------------------------------------------------------------------------
 
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
