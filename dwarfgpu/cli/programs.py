@@ -111,7 +111,6 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
 
 def compile_hip(_session: Session, options: Any) -> int:
     """Compile a program as hipcc would."""
-    from dwarfgpu.compilers.programs import compile_program
-    from dwarfgpu.runtimes.hip.library import install
+    from dwarfgpu.runtimes.hip.hipcc import compile_program
 
-    return compile_program([*options.word, *options.rest], install)
+    return compile_program([*options.word, *options.rest])

@@ -41,6 +41,11 @@ class Clang:
     banner: str
     """All that it says of its version, which is what code that it made depends on."""
 
+    def resources(self) -> str:
+        """Return the folder of what clang brings along."""
+        with PrivateFolder() as children:
+            return children.run([self.path, "-print-resource-dir"], limit=20).stdout.decode().strip()
+
     def run(
         self,
         words: Sequence[str],

@@ -12,12 +12,13 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dwarfgpu.children import PrivateFolder, folder_of_run
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import Clang, find_clang
+from dwarfgpu.compilers.headers import has_rocm, header_words
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import announce, is_watched
@@ -41,11 +42,12 @@ _WRONG_RELOADS = (16, 17)
 _OTHER_ALLOCATOR = ("-mllvm", "-optimize-regalloc", "-mllvm", "-enable-misched=0")
 _FOLDER = Path(__file__).parent / "library"
 _FIRST, _ALL, _RARE, _GROUPS = "work_items.cl", "functions.cl", "rare.cl", "groups.cl"
+_ROCM = "rocm.cl"
 _LOCAL, _PRINT = "scratch.c", "print.cl"
 """What nearly every kernel needs, built in half a second; nearly everything else, which takes a quarter of a minute;
-what few kernels call; what waves and work-groups compute together, with its local memory; and what clang itself calls
-for `printf`."""
-_PARTS = (_LOCAL, _FIRST, _ALL, _RARE, _GROUPS, _PRINT)
+what few kernels call; what waves and work-groups compute together, with its local memory; the names of ROCm's library;
+and what clang itself calls for `printf`."""
+_PARTS = (_LOCAL, _FIRST, _ALL, _RARE, _GROUPS, _ROCM, _PRINT)
 """Functions call those of the parts before theirs."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
@@ -122,6 +124,7 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         out = str(folder.path / "k.co")
         mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
         words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
+        words += header_words(clang, recipe.options, (target,)) if language == "hip" else []
         words += recipe.options
         usual = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
         parts = usual if recipe.is_linked else []
@@ -196,11 +199,11 @@ class Library:
             words += ["-Xclang", how, "-Xclang", str(path)]
         return words
 
-    def written(self, parts: Iterable[str], folder: PrivateFolder) -> list[Path]:
+    def written(self, parts: Iterable[str], folder: PrivateFolder, ending: str = ".bc") -> list[Path]:
         """Write parts into a folder, in the order in which they are linked."""
         paths = []
         for part in sorted(parts, key=_PARTS.index, reverse=True):
-            paths.append(folder.path / f"{part}.bc")
+            paths.append(folder.path / f"{part}{ending}")
             if not self.has(part):
                 self._built[part] = content = self._build(part, folder)
                 self._cache.write(self.key(part), content)
@@ -226,7 +229,7 @@ class Library:
     def key(self, part: str) -> bytes:
         """Return the hash of all that the bitcode of a part depends on."""
         said = (self._clang.banner, self._clang.path, *self._words(part), part)
-        sources = (path.read_bytes() for path in sorted(_FOLDER.iterdir()) if path.is_file())
+        sources = (path.read_bytes() for path in (*sorted(_FOLDER.glob("*.h")), _FOLDER / part))
         return hashlib.sha256(b"\0".join((*(word.encode(errors="replace") for word in said), *sources))).digest()
 
 
@@ -240,18 +243,21 @@ def _language_words(language: str, target: Target) -> list[str]:
         return [*usual, *words, *(("-cl-std=CL2.0", *_EXTENSIONS) if language == "cl" else ())]
     usual = ["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={cpu}", "-nogpuinc"]
     words += ["-fuse-cuid=none"]  # else each compilation has another symbol, and snapshots another code object
-    return [*usual, *words, "-nogpulib", "-fms-extensions", "-mprintf-kind=buffered", "-I", str(_FOLDER)]
+    return [*usual, *words, "-nogpulib", "-fms-extensions", "-mprintf-kind=buffered"]
 
 
-def device_parts() -> tuple[str, ...]:
+def device_parts(words: Sequence[str]) -> tuple[str, ...]:
     """Return the parts that any kernel of a whole program may need: nothing says which ones before it is linked."""
-    return (_FIRST, _ALL, _RARE, _PRINT)
+    of_rocm = (_LOCAL, _GROUPS, _ROCM) if has_rocm(words) or "-mprintf-kind=hostcall" in words else ()
+    return (_FIRST, _ALL, _RARE, *of_rocm, _PRINT)
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
     """Return the parts of the library that a function needs, if any part has it."""
     if name == "__printf_alloc":
         return (_PRINT,)
+    if name.startswith(("__ocml_", "__ockl_", "__oclc_", "__atomic_work_item_fence")):
+        return (_ROCM,)
     is_of_groups = name.startswith(("sub_group_", "work_group_", "get_sub_group_"))
     return (_LOCAL, _GROUPS) if is_of_groups else (_ALL,)
 

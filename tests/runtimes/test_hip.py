@@ -86,10 +86,29 @@ def test_right(built: Callable[[str], Path]) -> None:
 def test_functions(built: Callable[[str], Path], name: str) -> None:
     """Programs that name what they print at the end of their source, the last line of `exec` behind it."""
     done = dwarfgpu("exec", built(name))
-    *printed, last = re.findall(
-        "^// (.*)", (PROGRAMS / f"{name}.hip").read_text().rpartition("// Prints:")[2], re.MULTILINE
-    )
-    assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == (printed, last)
+    assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == printed(name)
+
+
+def printed(name: str) -> tuple[list[str], str]:
+    """Return what a program says that it prints, and the last line of `exec`."""
+    source = (PROGRAMS / f"{name}.hip").read_text()
+    *lines, last = re.findall("^// (.*)", source.rpartition("// Prints:")[2], re.MULTILINE)
+    return lines, last
+
+
+def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> None:
+    """They have code for two processors, of which the newest is used unless another is named."""
+    processors = "--offload-arch=gfx90a", "--offload-arch=gfx1100"
+    for name, words in ("hostcall", ["-mprintf-kind=hostcall"]), ("rocm", ["-I", PROGRAMS / "rocm"]):
+        done = dwarfgpu("hipcc", *processors, *words, PROGRAMS / f"{name}.hip", "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        lines, last = printed(name)
+        for target in ("gfx1100", "gfx90a"):
+            chosen = ["--target", target] if target == "gfx90a" else []
+            done = dwarfgpu("exec", *chosen, "--check=race,init", tmp_path / name)
+            assert done.stdout.splitlines() == [line.replace("gfx1100", target) for line in lines]
+            assert done.stderr.splitlines()[-1] == last
+            assert ("work-item 3 of a block says so in a text of more" in done.stderr) == (name == "rocm")
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -3,45 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from dwarfgpu.children import PrivateFolder, start_program
 from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.headers import ROCM, header_words
 from dwarfgpu.compilers.sources import USUAL_PROCESSOR, Library, device_parts
 from dwarfgpu.errors import UsageError
+from dwarfgpu.runtimes.hip.library import install
 from dwarfgpu.targets.resolve import resolve
 
 SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
-_HEADERS = Path(__file__).parent / "library"
 _ARCH = "--offload-arch="
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM")
 _OLDEST = 17
 """The version of clang from which on whole programs were tried."""
 
 
-def compile_program(words: Sequence[str], install: Callable[[Path], object]) -> int:
-    """Compile and link as hipcc would with some words; ``install`` puts the library of the runtime into a folder."""
+def compile_program(words: Sequence[str]) -> int:
+    """Compile and link as hipcc would with some words."""
     clang = find_clang()
     if clang.version < _OLDEST:
         message = f"clang {clang.version} ({clang.path}) cannot compile whole programs"
         raise UsageError(message, kind="no_compiler", hint=f"CLANG names one from version {_OLDEST} on")
-    processors = [word.removeprefix(_ARCH) for word in words if word.startswith(_ARCH)]
-    if len({*processors}) > 1:
-        hint = f"give one {_ARCH}, and compile once for each processor"
-        raise UsageError(f"a program is compiled for one processor, not for {len(processors)}", hint=hint)
-    processor = processors[0] if processors else USUAL_PROCESSOR
-    library = Library(clang, resolve(processor), ())
+    processors = [*dict.fromkeys(word.removeprefix(_ARCH) for word in words if word.startswith(_ARCH))]
+    processors = processors or [USUAL_PROCESSOR]
+    targets = [*map(resolve, processors)]
     with PrivateFolder() as folder:
-        command = [clang.path, "--driver-mode=g++", f"{_ARCH}{processor}"]
+        command = [clang.path, "--driver-mode=g++", *(f"{_ARCH}{processor}" for processor in processors)]
         command += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
-        command += ["-Wno-unused-command-line-argument", *library.options]
-        # behind the folders of the user, which may have a common.h as well
-        command += ["-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "hip")]
+        command += ["-Wno-unused-command-line-argument", *header_words(clang, words, targets)]
         command += [] if any(word.startswith("-g") for word in words) else ["-g"]
-        parts = library.written(device_parts(), folder)
-        command += [f"--hip-device-lib-path={folder.path}", *(f"--hip-device-lib={path.name}" for path in parts)]
-        command += _with_languages([word for word in words if not word.startswith(_ARCH)])
+        command += [f"--hip-device-lib-path={folder.path}"]
+        for number, (processor, target) in enumerate(zip(processors, targets, strict=True)):
+            library = Library(clang, target, ())
+            command += [] if number else library.options
+            own = [f"-Xarch_{processor}"] if len(processors) > 1 else []
+            for path in library.written(device_parts(words), folder, f".{number}.bc"):
+                command += [*own, f"--hip-device-lib={path.name}"]
+        command += _with_languages([word for word in words if not word.startswith((_ARCH, ROCM))])
         if not any(word in _ONLY_COMPILE for word in words):
             install(folder.path)
             command += ["-L", str(folder.path), "-lamdhip64"]

@@ -1,0 +1,26 @@
+// As much of a header of HIP as rocm.hip needs. It names the functions of ROCm's device library, as ROCm's own does.
+#pragma once
+#include <stddef.h>
+struct dim3 {
+  unsigned x, y, z;
+  __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+typedef int hipError_t;
+typedef struct ihipStream_t *hipStream_t;
+enum hipMemcpyKind { hipMemcpyHostToHost, hipMemcpyHostToDevice, hipMemcpyDeviceToHost };
+extern "C" {
+hipError_t hipMalloc(void **pointer, size_t size);
+hipError_t hipFree(void *pointer);
+hipError_t hipMemcpy(void *to, const void *from, size_t size, hipMemcpyKind kind);
+hipError_t hipDeviceSynchronize();
+hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream);
+unsigned __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, hipStream_t stream = nullptr);
+hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, hipStream_t *stream);
+__device__ size_t __ockl_get_local_id(unsigned);
+__device__ unsigned __ockl_activelane_u32();
+__device__ int __ockl_wgred_add_i32(int);
+__device__ unsigned long __ockl_fprintf_stderr_begin();
+__device__ unsigned long __ockl_fprintf_append_args(unsigned long m, unsigned n, unsigned long, unsigned long, unsigned long,
+                                                    unsigned long, unsigned long, unsigned long, unsigned long, unsigned is_last);
+__device__ unsigned long __ockl_fprintf_append_string_n(unsigned long m, const char *text, unsigned long size, unsigned is_last);
+}
