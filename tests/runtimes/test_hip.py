@@ -237,9 +237,21 @@ def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
     done = dwarfgpu("hipcc", "other.cc", "main.o", "-o", "app", **folder)
     assert done.returncode == 0, done.stderr
     assert dwarfgpu("exec", "./app", **folder).returncode == 2
-    wrong = dwarfgpu("hipcc", "--offload-arch=gfx90a", "--offload-arch=gfx1100", "main.hip", **folder)
-    assert wrong.returncode == 2
-    assert "compiled for one processor" in wrong.stderr
+
+
+@pytest.mark.parametrize("major, version", [(5, "hip_4.2"), (6, "hip_6.0"), (7, "hip_7.1")])
+def test_programs_linked_with_a_library_of_rocm(tmp_path: Path, major: int, version: str) -> None:
+    """They name its SONAME and the version of each symbol; nothing is printed about versions."""
+    names = "hipMalloc", "hipMemcpy", "hipFree", "hipIpcGetMemHandle"
+    (tmp_path / "stub.c").write_text("".join(f"int {name}() {{ return 0; }}\n" for name in names))
+    (tmp_path / "versions").write_text(f"{version} {{ global: hip*; local: *; }};")
+    linked = [f"-Wl,-soname,libamdhip64.so.{major}", "-Wl,--version-script=versions"]
+    subprocess.run(["gcc", "-shared", "-fPIC", *linked, "stub.c", "-o", "libamdhip64.so"], cwd=tmp_path, check=True)
+    app = ["gcc", PROGRAMS / "plain.c", "-o", "app", "-L.", "-lamdhip64"]
+    subprocess.run(app, cwd=tmp_path, check=True)
+    done = dwarfgpu("exec", "./app", cwd=tmp_path)
+    assert done.stdout.startswith("copied 1\n")
+    assert "version" not in done.stderr
 
 
 def test_without_a_device(built: Callable[[str], Path], tmp_path: Path) -> None:

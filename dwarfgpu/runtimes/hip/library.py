@@ -21,8 +21,8 @@ from dwarfgpu.runtimes.hip import (  # noqa: F401 (they declare functions)
 from dwarfgpu.runtimes.hip.program import API, HipProgram
 
 _VERSIONS = ("hip_4.2", "hip_4.3", "hip_4.4", "hip_4.5", "hip_5.0", "hip_5.1", "hip_5.2", "hip_5.3", "hip_5.5",
-             "hip_5.6", "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.3", "hip_6.4", "hip_7.0", "hip_7.1")  # fmt: skip
-"""The versions of symbols that programs of ROCm 5 to 7 ask for."""
+             "hip_5.6", *(f"hip_{major}.{minor}" for major in (6, 7) for minor in range(10)))  # fmt: skip
+"""The versions of symbols that programs of ROCm 5 to 7 ask for: without one that it asks for, a program does not start."""
 _NAMES = ("", ".5", ".6", ".7")
 """What follows the name of the library that programs of some version load."""
 _RTC = "libhiprtc.so"
