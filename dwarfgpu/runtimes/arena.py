@@ -32,6 +32,8 @@ class Allocation:
     kind: str
     origin: Any = None
     """The call that allocated it."""
+    access: str = ""
+    """What kernels may do with it alone: `READ_ONLY` or `WRITE_ONLY`."""
     freed: Any = None
     """The call that freed it; None until then."""
     undefined: bytearray | None = None

@@ -123,6 +123,9 @@ class CallingProgram:
         while any(thread.go_on() for thread in [*self.waiting]):
             pass
 
+    def idle(self) -> None:
+        """Called when no call has come for a while."""
+
     def finish_work(self) -> None:
         """Do what was put off until the program has its answer."""
         while self.work:

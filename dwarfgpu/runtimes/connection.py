@@ -80,6 +80,9 @@ class Process(Protocol):
     def settle(self) -> None:
         """Called when a message was handled: calls that wait may go on."""
 
+    def idle(self) -> None:
+        """Called when nothing has come for a while."""
+
     def ended(self) -> None:
         """Called when it has ended."""
 
@@ -195,6 +198,11 @@ class HostThread:
             return False
         return True
 
+    @property
+    def call(self) -> HostCall | None:
+        """The call that it is in."""
+        return self._running[-1][0] if self._running else None
+
     def go_on(self) -> bool:
         """Go on with a call that waits, if what it waits for is true; return whether that was so."""
         if self._waits_for is None or not self._waits_for():
@@ -276,6 +284,9 @@ class Server:
                     self._accept()
             elif isinstance(key.data, _ProcessEnd) or not key.data.receive():
                 self._forget(key.data)
+        if not ready:
+            for process in self._processes.values():
+                process.idle()
         return bool(ready)
 
     def close(self) -> None:

@@ -254,11 +254,12 @@ class ProgramDevice:
 
     # --- Memory -----------------------------------------------------------------------------------------------------
 
-    def malloc(self, size: int, kind: str = DEVICE, origin: Any = None) -> int:
+    def malloc(self, size: int, kind: str = DEVICE, origin: Any = None, access: str = "") -> int:
         """Allocate memory; return its address, 0 if there is no room."""
         buffer = self.arena.allocate(size, kind, origin)
         if buffer is None:
             return 0
+        buffer.access = access
         if kind == DEVICE and INIT in self.checks:
             buffer.undefined = bytearray(b"\xff") * size
         if self.machine is not None:
@@ -366,7 +367,7 @@ class ProgramDevice:
 
     def _map(self, machine: Gpu, buffer: Allocation, content: memoryview | None = None) -> None:
         """Give the machine a buffer, which has some content where it is not in the arena."""
-        access = "" if buffer.freed is None else FREED
+        access = buffer.access if buffer.freed is None else FREED
         name: Any = _Name(self, buffer)
         named = NamedBuffer(name, buffer.address, buffer.size, GUARD if content is None else 0, access)
         number = self._places.setdefault(buffer.address, len(machine.buffers))

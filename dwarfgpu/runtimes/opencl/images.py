@@ -165,7 +165,7 @@ def _image(
     if parent is not None:
         refuse(ClError.INVALID_OPERATION, "images that share the memory of a buffer are not supported")
     flags = check_flags(flags, host)
-    address = program.allocate(call, HEADER + form.size)
+    address = program.allocate(call, HEADER + form.size, 0)
     header = struct.pack("<6I", form.width, form.height, form.depth, form.layers, form.order, form.type)
     program.device.write(address, header.ljust(HEADER, b"\0"))
     made = ClMemory(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
@@ -12,7 +13,17 @@ from dwarfgpu.runtimes.opencl.contexts import LOCAL, MOST_ITEMS, creates, list_o
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.images import HEADER, flags_of
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
-from dwarfgpu.runtimes.opencl.objects import ClCode, ClDevice, ClKernel, ClMemory, ClObject, ClQueue, ClSampler
+from dwarfgpu.runtimes.opencl.objects import (
+    MAP_WRITE,
+    MAP_WRITE_ALL,
+    ClCode,
+    ClDevice,
+    ClKernel,
+    ClMemory,
+    ClObject,
+    ClQueue,
+    ClSampler,
+)
 from dwarfgpu.runtimes.opencl.program import API
 from dwarfgpu.targets.amdgpu.initial_state import align
 
@@ -347,6 +358,7 @@ def _work(
             return
         if by.thread.has_pending:
             await by.read(0, 0)
+        _check_maps(call, name, used)
         launch = program.device.launch(
             kernel.kernel, tuple(grid), sizes, segment, shared=shared, offset=tuple(offset), origin=call
         )
@@ -361,6 +373,15 @@ def _work(
             refuse(ClError.OUT_OF_RESOURCES)
 
     return ClWork(run, (kernel, *used))
+
+
+def _check_maps(call: HostCall, name: str, used: tuple[ClObject, ...]) -> None:
+    """Report memory that a kernel uses while the host has it for writing."""
+    for memory in used:
+        for mapping in chain.from_iterable(memory.mappings.values()) if isinstance(memory, ClMemory) else ():
+            if mapping.flags & (MAP_WRITE | MAP_WRITE_ALL):
+                message = f"{name} uses {call.process.named(memory)} while it is mapped for writing"
+                call.process.problem("map", message, call, ("mapped", mapping.call), ("created", memory.origin))
 
 
 def _checked(kernel: ClKernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import define, field
 
+from dwarfgpu.execution import faults
 from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.runtimes.arena import DEVICE
 from dwarfgpu.runtimes.calling import CallingProgram
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.objects import (
     COMPLETE,
+    READ_ONLY,
     RUNNING,
+    WRITE_ONLY,
     ClCommand,
     ClContext,
     ClDevice,
@@ -65,6 +69,8 @@ class OpenClProgram(CallingProgram):
     """How often buffers are mapped, by their addresses."""
     sources: int = 0
     """How many programs were made."""
+    is_stuck: bool = False
+    """Whether it was said that all its threads wait for ever."""
     time: int = 0
     """The clock of events, which grows with what is done and so is the same in each run."""
     order: CommandOrder | None = None
@@ -104,6 +110,24 @@ class OpenClProgram(CallingProgram):
         """Report why a call fails, if that is for the program to mend."""
         if failure.message is not None:
             self.problem("invalid-call", f"{self.name_of_call(call)}: {failure.message}: {ClError(failure)}", call)
+
+    def idle(self) -> None:
+        """Report once that all threads wait for what nothing can bring about."""
+        if self.is_stuck or not self.waiting or self.debugger is not None:
+            return
+        try:
+            threads = len(os.listdir(f"/proc/{self.number}/task"))
+        except OSError:
+            return
+        if len(self.waiting) < threads:
+            return
+        self.is_stuck = True
+        commands = [command for queue in self.queues for command in queue.commands]
+        unset = [event for command in commands for event in command.waits if event.command is None]
+        for event in [event for event in dict.fromkeys(unset) if not event.has_ended]:
+            call = next((each for thread in self.waiting if (each := thread.call) is not None), None)
+            message = f"all threads wait for commands behind {self.named(event)}, whose status nothing sets"
+            self.problem("endless-wait", message, call, ("created", event.origin))
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
@@ -272,9 +296,10 @@ class OpenClProgram(CallingProgram):
 
     # --- Memory -------------------------------------------------------------------------------------------------------
 
-    def allocate(self, call: HostCall, size: int) -> int:
-        """Return the address of new memory of the device."""
-        address = self.device.malloc(size, origin=call)
+    def allocate(self, call: HostCall, size: int, flags: int) -> int:
+        """Return the address of new memory of the device, which kernels use as flags say."""
+        access = faults.READ_ONLY if flags & READ_ONLY else faults.WRITE_ONLY if flags & WRITE_ONLY else ""
+        address = self.device.malloc(size, origin=call, access=access)
         if not address:
             refuse(ClError.MEM_OBJECT_ALLOCATION_FAILURE, f"there is no room for {size} bytes")
         return address

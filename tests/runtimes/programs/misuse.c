@@ -27,11 +27,13 @@ int main(int count, char **words) {
   if (status) return 1;
   cl_kernel add = clCreateKernel(program, IS("name") ? "sub" : "add", NULL);
   cl_mem in = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof host, host, NULL);
-  cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, IS("beyond") ? 128 : 256, NULL, NULL);
+  cl_mem_flags access = IS("read-only") ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+  cl_mem out = clCreateBuffer(context, access, IS("beyond") ? 128 : 256, NULL, NULL);
   if (IS("released")) clReleaseMemObject(out);
   if (IS("size")) status |= clSetKernelArg(add, 2, 8, &n);
   status |= clSetKernelArg(add, 0, sizeof out, &out);
   status |= clSetKernelArg(add, 1, sizeof in, &in);
+  if (IS("using")) clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, NULL, NULL, NULL);
   if (!IS("missing")) status |= clSetKernelArg(add, 2, sizeof n, &n);
   if (IS("index")) status |= clSetKernelArg(add, 3, sizeof n, &n);
   if (IS("group")) grid = 60;
@@ -42,6 +44,8 @@ int main(int count, char **words) {
   int *there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, NULL, NULL);
   if (there && there[0] > 5) puts("?");
   if (!IS("mapped")) status |= clEnqueueUnmapMemObject(queue, out, there, 0, NULL, NULL);
+  cl_event user = IS("endless") ? clCreateUserEvent(context, NULL) : NULL;
+  if (user) clEnqueueMarkerWithWaitList(queue, 1, &user, NULL);
   if (IS("host")) there[1] = 2;
   clFinish(queue);
   if (in) clReleaseMemObject(in);
