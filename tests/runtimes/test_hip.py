@@ -254,6 +254,16 @@ def test_programs_linked_with_a_library_of_rocm(tmp_path: Path, major: int, vers
     assert "version" not in done.stderr
 
 
+def test_code_objects(tmp_path: Path) -> None:
+    """Code that a program loads while it runs is built as hipcc does it."""
+    (tmp_path / "module.hip").write_text(
+        '#include <hip/hip_runtime.h>\nextern "C" __global__ void one(int *out) { *out = 1; }\n'
+    )
+    done = dwarfgpu("hipcc", "--genco", "module.hip", "-o", "module.co", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert dwarfgpu("run", "module.co", "one", "--grid", 1, "--work-group", 1, "zeros(1)", cwd=tmp_path).returncode == 0
+
+
 def test_without_a_device(built: Callable[[str], Path], tmp_path: Path) -> None:
     """The library says how to start a program."""
     from dwarfgpu.runtimes.hip.library import install

@@ -15,7 +15,8 @@ from dwarfgpu.targets.resolve import resolve
 
 SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
 _ARCH = "--offload-arch="
-_ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM")
+_ONLY_DEVICE = "--cuda-device-only"
+_ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
 _OLDEST = 17
 """The version of clang from which on whole programs were tried."""
 
@@ -26,6 +27,7 @@ def compile_program(words: Sequence[str]) -> int:
     if clang.version < _OLDEST:
         message = f"clang {clang.version} ({clang.path}) cannot compile whole programs"
         raise UsageError(message, kind="no_compiler", hint=f"CLANG names one from version {_OLDEST} on")
+    words = [_ONLY_DEVICE if word == "--genco" else word for word in words]  # a word of hipcc alone
     processors = [*dict.fromkeys(word.removeprefix(_ARCH) for word in words if word.startswith(_ARCH))]
     processors = processors or [USUAL_PROCESSOR]
     targets = [*map(resolve, processors)]
