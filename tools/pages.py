@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "dwarfgpu/examples"
 SHELL, PROMPT, FURTHER = "$ ", "(dwarfgpu) ", ">"
 MARK = "=-=-="
-_BUILDING = re.compile(r"^building .* \(once, about .*\n", re.MULTILINE)
+BUILDING = re.compile(r"^building .* \(once, about .*\n", re.MULTILINE)
 """The line that a command prints the first time that it needs the functions of a processor."""
 WITH_GDB = "gdb.md"
 """The page whose commands tests/gdb runs."""
@@ -108,12 +108,17 @@ def filled(folder: Path) -> Path:
     return place
 
 
-def written_by(steps: list[Step], folder: Path) -> list[str]:
-    """Return what each command writes now, in a folder that is filled with the examples."""
-    place = filled(folder)
-    home = folder / "home"
-    home.mkdir()
-    (home / "dwarfgpu").symlink_to(ROOT)
+def home_of(place: Path) -> Path:
+    """Return the home of who types the commands in a filled folder."""
+    home = place.parent / "home"
+    home.mkdir(exist_ok=True)
+    if not (home / "dwarfgpu").exists():
+        (home / "dwarfgpu").symlink_to(ROOT)
+    return home
+
+
+def written_by(steps: list[Step], place: Path) -> list[str]:
+    """Return what each command writes now, in a filled folder."""
     python = shlex.quote(sys.executable)
     head = f'dwarfgpu() {{ {python} -m dwarfgpu "$@"; }}; python3() {{ {python} "$@"; }}'
     environment = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "COLUMNS")}
@@ -121,7 +126,7 @@ def written_by(steps: list[Step], folder: Path) -> list[str]:
     done = subprocess.run(
         ["bash", "--norc", "-c", f"{head}\n{script_of(steps)}"],
         cwd=place,
-        env=environment | {"HOME": str(home), "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": cache},
+        env=environment | {"HOME": str(home_of(place)), "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": cache},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -129,7 +134,7 @@ def written_by(steps: list[Step], folder: Path) -> list[str]:
         timeout=300,
         check=False,
     )
-    written = _BUILDING.sub("", done.stdout).split(f"{MARK}\n")
+    written = BUILDING.sub("", done.stdout).split(f"{MARK}\n")
     if len(written) != len(steps) + 1:
         typed = steps[len(written) - 1].typed if len(written) <= len(steps) else steps[-1].typed
         message = f"{typed!r} ends the page: {written[-1]}"
@@ -142,7 +147,7 @@ def refreshed(text: str) -> str:
     lines = text.splitlines()
     blocks = blocks_of(text)
     with tempfile.TemporaryDirectory() as folder:
-        written = iter(written_by([step for block in blocks for step in block.steps], Path(folder)))
+        written = iter(written_by([step for block in blocks for step in block.steps], filled(Path(folder))))
     shown = [[line for step in block.steps for line in _lines(step, next(written))] for block in blocks]
     for block, part in reversed(list(zip(blocks, shown, strict=True))):
         lines[block.start : block.end] = part

@@ -29,9 +29,14 @@ def run(
     env: dict[str, str] | None = None,
     folder: Path | None = None,
     program: Callable[[list[str]], int] = main,
+    merged: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """What ``dwarfgpu WORDS...`` prints when it is started in a folder, and with which status it ends."""
-    out, err = io.BytesIO(), io.BytesIO()
+    """What ``dwarfgpu WORDS...`` prints when it is started in a folder, and with which status it ends.
+
+    With ``merged``, both streams go into the same pipe, and standard error is written at once.
+    """
+    out = io.BytesIO()
+    err = out if merged else io.BytesIO()
     with in_a_folder(folder or ROOT, env or {}), _streams(stdin, out, err):
         try:
             status = program([str(word) for word in words])
@@ -118,7 +123,7 @@ def in_a_folder(folder: Path, env: dict[str, str]) -> Iterator[None]:
 def _streams(stdin: bytes, out: io.BytesIO, err: io.BytesIO) -> Iterator[None]:
     """Standard streams as those of a process whose output goes into pipes."""
     read = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
-    written = [io.TextIOWrapper(each, "utf-8") for each in (out, err)]
+    written = [io.TextIOWrapper(out, "utf-8"), io.TextIOWrapper(err, "utf-8", write_through=out is err)]
     with mock.patch("sys.stdin", read), contextlib.redirect_stdout(written[0]), contextlib.redirect_stderr(written[1]):
         yield
     for each in written:
