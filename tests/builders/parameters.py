@@ -1,5 +1,7 @@
 """Parameters as rows of a table and in all combinations, parameters for slow runs only, and numbers of examples."""
 
+import functools
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from itertools import cycle, product
@@ -75,3 +77,29 @@ def every(**values: Iterable[Any]) -> Callable[[Any], Any]:
         return test
 
     return combined
+
+
+def in_one_test(names: str, cases: Iterable[Any]) -> Callable[[Any], Any]:
+    """Let one test try every case of a table, and name each that fails: a test for each case costs more."""
+    keys, rows = names.split(", "), list(cases)
+
+    def together(test: Any) -> Any:
+        @functools.wraps(test)
+        def all_cases(**fixtures: Any) -> None:
+            failures: dict[str, Exception] = {}
+            for row in rows:
+                case = dict(zip(keys, row if len(keys) > 1 else (row,), strict=True))
+                try:
+                    test(**case, **fixtures)
+                except Exception as error:  # noqa: BLE001 (it is raised below)
+                    failures[f"{case}"[:200]] = error
+            if failures:
+                texts = "\n\n".join(f"{case}:\n{error!r}" for case, error in failures.items())
+                raise AssertionError(texts) from next(iter(failures.values()))
+
+        signature = inspect.signature(test)
+        others = [each for name, each in signature.parameters.items() if name not in keys]
+        all_cases.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return all_cases
+
+    return together

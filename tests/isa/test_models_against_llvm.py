@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from tests.builders import float_models, integer_models
-from tests.builders.parameters import told
+from tests.builders.parameters import in_one_test, told
 from tests.isa.test_rows_against_models import FLOATS, INTEGERS, MODELS
 
 IR = {"f16": "half", "f32": "float", "f64": "double", "i16": "i16", "i32": "i32", "i64": "i64", "i1": "i1"}
@@ -172,7 +172,7 @@ def folded(require_tool):
     return found
 
 
-@pytest.mark.parametrize("name", CALLS)
+@in_one_test("name", CALLS)
 def test_a_model_is_as_llvm_folds_it(folded, name):
     kind = CALLS[name][0].split()[0]
     model = MODELS[name]

@@ -8,7 +8,7 @@ import pytest
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16
 from dwarfgpu.isa.semantics.rows import MEANINGS
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import every, for_each, in_one_test
 
 SCALAR = sorted(name for name, row in MEANINGS.items() if row.unit == "scalar" and row.sources[0][0] == "b")
 VECTOR = sorted(name for name, row in MEANINGS.items() if row.unit == "vector")
@@ -24,7 +24,7 @@ def size_of(kind, row):
     return 1 if kind == "scc" else int(row.sources[0][1:]) if kind == "exec" else int(kind[1:])
 
 
-@pytest.mark.parametrize("name", SCALAR)
+@in_one_test("name", SCALAR)
 def test_a_number_of_each_wave_is_as_one_of_all(name):
     row = MEANINGS[name]
     numbers = random.Random(name)
@@ -38,7 +38,7 @@ def test_a_number_of_each_wave_is_as_one_of_all(name):
         assert np.broadcast_to(column, (ROUNDS, 1))[:, 0].tolist() == expected, row.results[position]
 
 
-@pytest.mark.parametrize("name", SCALAR)
+@in_one_test("name", SCALAR)
 def test_numbers_of_all_waves_meet_those_of_each(name):
     """A result is an integer only if each of its sources is one."""
     row = MEANINGS[name]
@@ -60,7 +60,7 @@ def test_numbers_of_all_waves_meet_those_of_each(name):
                 assert isinstance(found, int) or found.dtype == np.uint64
 
 
-@pytest.mark.parametrize("name", SCALAR)
+@in_one_test("name", SCALAR)
 def test_scalar_results_fit_their_registers(name):
     row = MEANINGS[name]
     numbers = random.Random(name)
@@ -90,7 +90,7 @@ def same(left, right):
     return bool((left == right).all())
 
 
-@pytest.mark.parametrize("name", VECTOR)
+@in_one_test("name", VECTOR)
 def test_each_lane_is_as_if_alone(name):
     """Lanes do not see each other, and an axis of length 1 stands for many that are the same."""
     row = MEANINGS[name]

@@ -10,7 +10,7 @@ from dwarfgpu.expr import asm
 from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.instruction import decode
 from tests.builders.cases import Case, answer, full, table
-from tests.builders.parameters import told
+from tests.builders.parameters import in_one_test, told
 
 CONTEXT = {
     "rules": "amd",             "lane": 3,                  "lane_count": 8,            "iteration": 1,
@@ -252,7 +252,7 @@ def test_every_dialect_knows_what_it_extends(name):
         assert dialects.get(name).by_path[path] == encoding
 
 
-@pytest.mark.parametrize("name, form, data, ops", ENCODINGS)
+@in_one_test("name, form, data, ops", ENCODINGS)
 def test_text_and_bytes_are_the_same_program(name, form, data, ops):
     dialect = dialects.get(name)
     assert asm.assemble(ops, dialect, form).hex() == data

@@ -18,7 +18,7 @@ from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import parsed
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, in_one_test
 
 pytestmark = pytest.mark.spec("A.6.4.2")
 WAVE64 = "amdgcn-gfx90a"
@@ -123,7 +123,7 @@ def names_of(row: table.Operation) -> set[str]:
 ALLOWED = [row.name for row in table.rows() if not names_of(row) & {*FORBIDDEN, *NOT_IN_THE_LIST}]
 
 
-@pytest.mark.parametrize("name", ALLOWED)
+@in_one_test("name", ALLOWED)
 def test_every_other_operation_is_allowed(name):
     row = table.find(name)
     assert row is not None

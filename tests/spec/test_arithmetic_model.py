@@ -27,7 +27,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import answer
 from tests.builders.contexts import Unit
-from tests.builders.parameters import every, examples, few_or_all, for_each
+from tests.builders.parameters import every, examples, few_or_all, for_each, in_one_test
 
 ONE = ("abs", "neg", "not")
 TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
@@ -496,8 +496,7 @@ def numbers_of(kind, width):
     ]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("kind, width", SETTINGS)
+@in_one_test("kind, width, name", [(*setting, name) for setting in SETTINGS for name in FORMATS])
 def test_integers_to_floats(kind, width, name):
     found = converted(type_of(kind, width), float_type(name), edges(width), target_of(kind, width))
     for pattern, number in zip(found, numbers_of(kind, width), strict=True):

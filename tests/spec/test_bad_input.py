@@ -5,6 +5,8 @@ The letters are those of the kinds of bad input that other readers have been hit
 (i) cycles and nesting, (j) sizes of reads, (k) register numbers.
 """
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ from dwarfgpu.expr.types import BaseType, Value
 from dwarfgpu.lanes import LaneSet
 from tests.builders.cases import Case, Rows, answer, base_types, run, short, table
 from tests.builders.contexts import TARGET, kind_of, outcome
-from tests.builders.parameters import every, some_slow
+from tests.builders.parameters import every, in_one_test, some_slow
 
 # --- A context in which everything can be found --------------------------------------------------------------------
 
@@ -163,8 +165,7 @@ def test_d_an_operation_needs_as_many_entries_as_the_text_says(name):
         assert (kind == "stack_underflow") == (count < ARITIES[name]), (name, count, kind)
 
 
-@pytest.mark.parametrize("row", operations.rows(), ids=lambda row: row.name)
-@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+@in_one_test("row, rules", product(operations.rows(), RULES.values()))
 def test_d_every_row_underflows_below_its_arity(row, rules):
     if row.is_raw or row.name == "DW_OP_LLVM_NVIDIA_mux":
         return

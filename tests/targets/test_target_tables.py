@@ -8,7 +8,7 @@ from dwarfgpu.targets.amdgpu.registers import target_name
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, generic, resolve, resolve_elf
 from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
 from tests.builders.errors import raised
-from tests.builders.parameters import every, for_each, told
+from tests.builders.parameters import every, for_each, in_one_test, told
 
 AMDGPU = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
 ALL = [resolve(name) for name in ("generic", "x86_64", *AMDGPU)]
@@ -175,7 +175,7 @@ def outcome(function, *args, **options):
         return error
 
 
-@pytest.mark.parametrize("mach", range(0x100))
+@in_one_test("mach", range(0x100))
 def test_ef_amdgpu_mach(mach):
     rows = dict(enumerate(MACH_FROM_0X20.split(), 0x20))
     rows.update(OTHER_VERSIONS)

@@ -3,6 +3,7 @@
 import ctypes
 import struct
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from dwarfgpu.objfile.kernels.metadata import PrintfFormat
 from dwarfgpu.render.running import TraceWriter
 from dwarfgpu.render.values import value_text
 from tests.builders.errors import raised
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import for_each, in_one_test
 
 
 def running(path, kernel, args, *, count=128, group=64, **options):
@@ -259,8 +260,10 @@ def double(number):
     return struct.pack("<d", number)
 
 
-@every(letter="diuoxX", number=[0, 1, -1, 42, 123456789, -2147483648])
-@for_each("before", "", "5", "-12", "012", "+", " ", "#", "#10", "-#14", ".0", ".7", "12.5", "+08", "#.3")
+BEFORE = ("", "5", "-12", "012", "+", " ", "#", "#10", "-#14", ".0", ".7", "12.5", "+08", "#.3")
+
+
+@in_one_test("letter, number, before", product("diuoxX", [0, 1, -1, 42, 123456789, -2147483648], BEFORE))
 def test_integers(letter, number, before):
     text = f"<%{before}{letter}>"
     assert formatted(text, [struct.pack("<i", number)]) == by_host(text, ctypes.c_int(number))
@@ -277,7 +280,10 @@ def test_short_integers(length, kind, letter):
         assert formatted(text, [struct.pack("<i", number)]) == by_host(text, ctypes.c_int(kind(number).value))
 
 
-@every(letter="fFeEgGaA", before=["", ".0", ".3", "12", "-12.2", "012.4", "+", " ", "#", "#.0", "+.14", ".1", "020"])
+@in_one_test(
+    "letter, before",
+    product("fFeEgGaA", ["", ".0", ".3", "12", "-12.2", "012.4", "+", " ", "#", "#.0", "+.14", ".1", "020"]),
+)
 def test_floats(letter, before):
     text = f"<%{before}{letter}>"
     numbers = (0.0, -0.0, 1.0, -1.5, 3.14159265, 1e-5, 123456789.125, 1e300, -2.5e-308, 5e-324, 0.5, 2.5, 1 / 3)

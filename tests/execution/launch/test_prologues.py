@@ -17,7 +17,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from tests.builders.lane import Lane
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, in_one_test
 from tests.builders.prologue import (
     FOLDERS,
     GOLDEN,
@@ -61,7 +61,6 @@ def owners(dispatch: PlannedDispatch) -> dict[str, tuple[InitialRegisters, int]]
 
 
 CASES = [(folder, one) for folder in FOLDERS for one in read_golden(folder)]
-IDS = [f"{one.file.removesuffix('.co')}-{one.kernel}" for _folder, one in CASES]
 
 
 def unread_offset(dispatch: PlannedDispatch, name: str, line: str) -> bool:
@@ -84,7 +83,7 @@ def unread_half(name: str, line: str) -> bool:
     return re.fullmatch(r"v_mad_(?:co_)?u64_u32 (v\[1:2\]), .*, v\[0:1\]", line) is not None and name == "v1"
 
 
-@pytest.mark.parametrize("folder,prologue", CASES, ids=IDS)
+@in_one_test("folder, prologue", CASES)
 def test_a_kernel_reads_what_the_table_sets(folder: str, prologue: Prologue) -> None:
     dispatch = planned(folder, prologue.file, prologue.kernel)
     known = owners(dispatch)
