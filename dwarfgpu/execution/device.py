@@ -60,7 +60,7 @@ from dwarfgpu.machines.protocol import (
     WaveStop,
     trap_inputs,
 )
-from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun

@@ -14,9 +14,9 @@ from attrs import define
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
 from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start, item_words
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array

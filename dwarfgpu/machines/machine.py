@@ -26,8 +26,8 @@ from dwarfgpu.machines.protocol import (
     register_unavailable,
     register_unset,
 )
+from dwarfgpu.targets.amdgpu import GENERIC
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView, of_queue, with_apertures
-from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits

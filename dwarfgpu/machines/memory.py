@@ -21,9 +21,9 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.machines.columns import Cells
 from dwarfgpu.machines.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
 from dwarfgpu.machines.protocol import memory_unavailable
+from dwarfgpu.targets.amdgpu import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, SIZE, GenericView, LaneView, locate
-from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_WAVE
 from dwarfgpu.targets.target import AddressSpace, Scope, Target
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from dwarfgpu.machines.protocol import (
 from dwarfgpu.machines.typed_contents import COMMENT, FORMS, form_of, noting, read_contents, register_bytes, typed_bytes
 from dwarfgpu.progress import counted
 from dwarfgpu.strict_json import Node
+from dwarfgpu.targets.amdgpu import PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, LaneView
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.targets.resolve import declared_spaces, resolve, with_spaces
 from dwarfgpu.targets.target import AddressSpace, Scope, Target, TargetRegister
 

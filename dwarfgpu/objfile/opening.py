@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.objfile.containers.place import parse_place, read_place
 from dwarfgpu.objfile.elf.header import MAGIC
 from dwarfgpu.objfile.elf.image import BYTES, Image
+from dwarfgpu.objfile.place import parse_place, read_place
 from dwarfgpu.regular_files import MAX_READ, read_stream
 
 if TYPE_CHECKING:

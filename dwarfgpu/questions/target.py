@@ -24,7 +24,8 @@ from dwarfgpu.render.layout import (
     table,
     wrapped,
 )
-from dwarfgpu.targets.amdgpu import address_spaces, numbers
+from dwarfgpu.targets import amdgpu
+from dwarfgpu.targets.amdgpu import address_spaces
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, Processor, processor_named, processors
 from dwarfgpu.targets.resolve import resolve
 
@@ -375,7 +376,7 @@ def _register_rows(report: TargetReport) -> Iterator[tuple[str, ...]]:
 
 def _apertures_of(target: Target) -> tuple[address_spaces.Apertures, str] | None:
     """Return the apertures that the Linux driver sets, and where a wave finds them; None without generic addresses."""
-    generic = target.space(numbers.GENERIC)
+    generic = target.space(amdgpu.GENERIC)
     if generic is None:
         return None
     if isinstance(generic.alias, address_spaces.GenericView) and generic.alias.apertures is not None:

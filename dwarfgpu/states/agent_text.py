@@ -18,13 +18,13 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageE
 from dwarfgpu.machines.gpu_core.layout import IdentityDecoder, family_of
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import REASONS, WaveStop
-from dwarfgpu.objfile.containers.place import parse_place
 from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.place import parse_place
 from dwarfgpu.program.code.code_object import CodeObject, opened, target_id
 from dwarfgpu.program.code.loaded import Loaded
 from dwarfgpu.regular_files import open_input
 from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
-from dwarfgpu.targets.amdgpu.numbers import LOCAL
+from dwarfgpu.targets.amdgpu import LOCAL
 from dwarfgpu.targets.resolve import resolve
 
 MAX_WAVES = 1 << 16

@@ -17,7 +17,7 @@ from dwarfgpu.objfile.info.scopes import AddressSpans
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.snapshot_files import dispatch_text
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.gpu_core.core_waves import SavedGpu

@@ -13,8 +13,8 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.gpu_core.core_waves import SavedGpu
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents, write_gpu, write_host, write_merged
 from dwarfgpu.machines.machine import Machine
-from dwarfgpu.objfile.containers.place import file_uri
 from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.place import file_uri
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:

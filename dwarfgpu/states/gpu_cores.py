@@ -20,9 +20,9 @@ from dwarfgpu.machines.gpu_core.core_waves import GpuCore, SavedGpu, group_probl
 from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch, map_file
 from dwarfgpu.machines.gpu_core.note import OWNER, TYPE, CoreState, read_note
 from dwarfgpu.machines.gpu_core.runtime import LoadedObject
-from dwarfgpu.objfile.containers.place import memory_range, parse_place
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
+from dwarfgpu.objfile.place import memory_range, parse_place
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.regular_files import open_input, places_of

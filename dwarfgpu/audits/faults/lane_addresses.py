@@ -24,7 +24,7 @@ from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.isa.semantics.numbers import ALL
 from dwarfgpu.machines.machine import Machine
-from dwarfgpu.targets.amdgpu.numbers import GENERIC
+from dwarfgpu.targets.amdgpu import GENERIC
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, Op
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.machines.protocol import BLOCK, KnownRange, LastChange
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.target import TargetRegister
 
 LONGEST = 2000

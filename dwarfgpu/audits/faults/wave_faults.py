@@ -36,7 +36,7 @@ from dwarfgpu.program.frames.wave import Wave, trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.language.named_objects import FIRST, NAME, bases, indexes_in, objects_in
 from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, named_members, resolved
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
+from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_LANE
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.memory_model.function_code import FunctionCode

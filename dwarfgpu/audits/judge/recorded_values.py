@@ -25,8 +25,8 @@ from dwarfgpu.program.frames.reasons import reason_of
 from dwarfgpu.program.types.model import Array, Base, Struct, Type, hidden, known_size, resolved
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.program.values.storage import Located
+from dwarfgpu.targets.amdgpu import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE
-from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running

@@ -32,7 +32,7 @@ from dwarfgpu.audits.judge.statement_record import (
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.program.frames.wave_positions import place_of
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu import PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault, first_lane, lanes_in, mask_of
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu import PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall

@@ -12,11 +12,11 @@ from attrs import evolve
 
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError, Unsupported
-from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, ET_CORE, ET_EXEC, PF_X, PT_LOAD
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
 from dwarfgpu.objfile.kernels.descriptor_fields import GFX10, GFX11, GFX125
 from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, DESCRIPTOR_SIZE, symbol_place
+from dwarfgpu.objfile.place import parse_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

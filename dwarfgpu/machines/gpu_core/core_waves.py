@@ -35,8 +35,8 @@ from dwarfgpu.machines.gpu_core.stop_reasons import (
 )
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import IS_HALTED, TRAPS, WAITS, Capabilities, WaveStop, not_writable
+from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.resolve import resolve
 

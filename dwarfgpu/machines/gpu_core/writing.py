@@ -34,7 +34,7 @@ from dwarfgpu.machines.gpu_core.stop_reasons import BARRIER_WAIT, HALT, IN_BARRI
 from dwarfgpu.machines.machine import NONE, Machine, queue_of
 from dwarfgpu.machines.protocol import WAITS, WaveStop, trap_number
 from dwarfgpu.progress import counted
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
 
 PAGE = 4096

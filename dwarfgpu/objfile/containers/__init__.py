@@ -1,1 +1,1 @@
-"""Containers: files that hold images, and how a user names one of those."""
+"""Containers: files that hold images."""

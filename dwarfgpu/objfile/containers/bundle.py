@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.containers.place import KINDS, TargetId, file_uri, parse_target, target_matches
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_LLVM_OFFLOADING, malformed
 from dwarfgpu.objfile.elf.header import MAGIC as ELF_MAGIC
+from dwarfgpu.objfile.place import KINDS, TargetId, file_uri, parse_target, target_matches
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image

@@ -15,11 +15,11 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
 from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL, Symbol
 from dwarfgpu.objfile.kernels import descriptor_fields as bits
 from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata, read_metadata, target_name
+from dwarfgpu.objfile.place import parse_target
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image

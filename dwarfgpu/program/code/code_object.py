@@ -16,10 +16,10 @@ from attrs import evolve
 from dwarfgpu.compilers import code_of, is_source
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.containers.place import parse_place
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_CORE, ET_REL, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image
 from dwarfgpu.objfile.opening import open_container, open_image, open_stream
+from dwarfgpu.objfile.place import parse_place
 from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from dwarfgpu.isa.instruction import CALLS
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
 from dwarfgpu.objfile.info.scopes import ranges_of
-from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
+from dwarfgpu.targets.amdgpu import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
 from dwarfgpu.targets.amdgpu.registers import sgpr
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD, SHN_UNDEF
 from dwarfgpu.objfile.lists.list_encoding import EntryList, read_list
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
+from dwarfgpu.targets.amdgpu import PRIVATE_LANE
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import Information

@@ -33,7 +33,7 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, resolved
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
-from dwarfgpu.targets.amdgpu import numbers
+from dwarfgpu.targets import amdgpu
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -235,7 +235,7 @@ class Arithmetic:
             # as in an assignment, only a null pointer may change to a space other than generic
             source, target = _pointer(operand.type), _pointer(type)
             first, second = source.address_space or 0, target.address_space or 0
-            if second not in (first, numbers.GENERIC) and not b.all_of(b.negated(is_true(operand))):
+            if second not in (first, amdgpu.GENERIC) and not b.all_of(b.negated(is_true(operand))):
                 names = f"a pointer into {self._space_name(first)} to a pointer into {self._space_name(second)}"
                 hint = "a cast works if both address spaces contain the address"
                 raise UsageError(f"cannot convert {names}", kind="address_space_mismatch", hint=hint)
@@ -315,7 +315,7 @@ class Arithmetic:
         first, second = (_pointer(operand.type).address_space or 0 for operand in (left, right))
         if first == second:
             return left, right
-        if numbers.GENERIC not in (first, second):
+        if amdgpu.GENERIC not in (first, second):
             names = f"{self._space_name(first)} and {self._space_name(second)}"
             message, hint = (
                 f"pointers into {names} cannot be compared or subtracted",
@@ -323,7 +323,7 @@ class Arithmetic:
             )
             raise UsageError(message, kind="address_space_mismatch", hint=hint)
         left, right = (
-            self.in_space(each, self.model.pointer_to(_pointer(each.type).target, numbers.GENERIC))
+            self.in_space(each, self.model.pointer_to(_pointer(each.type).target, amdgpu.GENERIC))
             for each in (left, right)
         )
         return left, right
@@ -483,7 +483,7 @@ def generic_address(target: Target, space: int, address: int, *, null: int) -> i
     """Convert an address of an address space to a generic address."""
     model = DataModel(target=target)
     pointer = evolve(model.pointer_to(t.VOID, space), null=null)
-    generic = model.pointer_to(t.VOID, numbers.GENERIC)
+    generic = model.pointer_to(t.VOID, amdgpu.GENERIC)
     try:
         return int(Arithmetic(model).in_space(ScalarOperand(pointer, address), generic).bits)
     except EvaluationError as error:

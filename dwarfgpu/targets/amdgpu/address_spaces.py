@@ -13,7 +13,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.immutable import frozen
-from dwarfgpu.targets.amdgpu import numbers
+from dwarfgpu.targets import amdgpu
 from dwarfgpu.targets.amdgpu.processors import Processor
 from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
 
@@ -37,7 +37,7 @@ class LaneView:
         if not 0 <= lane < wave_size:
             raise EvaluationError("memory_unavailable", f"lane {lane} does not exist in a wave of {wave_size} lanes")
         segments = lane_segments(address, size, lane, wave_size)
-        return [(numbers.PRIVATE_WAVE, start, length) for start, length in segments]
+        return [(amdgpu.PRIVATE_WAVE, start, length) for start, length in segments]
 
     def scope(self, address: int) -> str:
         return Scope.LANE if self.fixed_lane is None else Scope.WAVE
@@ -60,9 +60,9 @@ class GenericView:
         while address < end:
             length = min(SIZE - address % SIZE, end - address)
             space, start = locate(address, self._apertures())
-            if space == numbers.PRIVATE_LANE:
+            if space == amdgpu.PRIVATE_LANE:
                 pieces.extend(PRIVATE_LANE.pieces(start, length, lane, wave_size))
-            elif pieces and pieces[-1][0] == space == numbers.GLOBAL:
+            elif pieces and pieces[-1][0] == space == amdgpu.GLOBAL:
                 pieces[-1] = (space, pieces[-1][1], pieces[-1][2] + length)
             else:
                 pieces.append((space, start, length))
@@ -71,9 +71,9 @@ class GenericView:
 
     def scope(self, address: int) -> str:
         space, _start = locate(address, self._apertures())
-        if space == numbers.LOCAL:
+        if space == amdgpu.LOCAL:
             return Scope.WORKGROUP
-        return Scope.LANE if space == numbers.PRIVATE_LANE else Scope.PROCESS
+        return Scope.LANE if space == amdgpu.PRIVATE_LANE else Scope.PROCESS
 
     def _apertures(self) -> Apertures:
         if self.apertures is None:
@@ -141,13 +141,13 @@ def segment_address(address: Any) -> Any:
 def locate(address: int, apertures: Apertures) -> tuple[int, int]:
     """Return the address space number and the address in it that a generic address means."""
     if contains(apertures.shared, address):
-        return numbers.LOCAL, address & SEGMENT_MASK
+        return amdgpu.LOCAL, address & SEGMENT_MASK
     if contains(apertures.private, address):
-        return numbers.PRIVATE_LANE, address & SEGMENT_MASK
-    return numbers.GLOBAL, address
+        return amdgpu.PRIVATE_LANE, address & SEGMENT_MASK
+    return amdgpu.GLOBAL, address
 
 
-_IN_GENERIC = frozenset((numbers.GLOBAL, numbers.LOCAL, numbers.PRIVATE_LANE))
+_IN_GENERIC = frozenset((amdgpu.GLOBAL, amdgpu.LOCAL, amdgpu.PRIVATE_LANE))
 
 
 def convert(source: int, target: int, address: Bits, apertures: Apertures | None) -> tuple[Bits, Flags]:
@@ -168,29 +168,29 @@ def convert(source: int, target: int, address: Bits, apertures: Apertures | None
 
 def _through_generic(source: int, target: int, address: Bits, apertures: Apertures | None) -> tuple[Bits, Flags]:
     """Convert from or to the generic space; nothing but null is in two of the others."""
-    other = target if source == numbers.GENERIC else source
-    if numbers.GENERIC not in (source, target) or other not in _IN_GENERIC:
+    other = target if source == amdgpu.GENERIC else source
+    if amdgpu.GENERIC not in (source, target) or other not in _IN_GENERIC:
         return address, True
     if apertures is None:
-        if other == numbers.GLOBAL:
+        if other == amdgpu.GLOBAL:
             return address, False
         raise no_apertures()
-    if other == numbers.GLOBAL:
+    if other == amdgpu.GLOBAL:
         return address, b.either(contains(apertures.shared, address), contains(apertures.private, address))
-    base = apertures.shared if other == numbers.LOCAL else apertures.private
-    if source == numbers.GENERIC:
+    base = apertures.shared if other == amdgpu.LOCAL else apertures.private
+    if source == amdgpu.GENERIC:
         return segment_address(address), b.negated(contains(base, address))
     return b.add(address, base, b.MASK64), False
 
 
 def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
     """Return the generic address of an address in a space, or None if it has none; null becomes null."""
-    return _one(convert(space, numbers.GENERIC, address, apertures))
+    return _one(convert(space, amdgpu.GENERIC, address, apertures))
 
 
 def from_generic(space: int, address: int, apertures: Apertures) -> int | None:
     """Return the address in a space that a generic address means, or None if outside; null becomes null."""
-    return _one(convert(numbers.GENERIC, space, address, apertures))
+    return _one(convert(amdgpu.GENERIC, space, address, apertures))
 
 
 def _one(result: tuple[Bits, Flags]) -> int | None:
@@ -199,12 +199,12 @@ def _one(result: tuple[Bits, Flags]) -> int | None:
 
 
 #                           number           name           bits null          scope
-GLOBAL = AddressSpace(numbers.GLOBAL, "global", 64, 0, Scope.PROCESS)
-GENERIC = AddressSpace(numbers.GENERIC, "generic", 64, 0, Scope.DEPENDS, GenericView(GFX9))
-REGION = AddressSpace(numbers.REGION, "region", 32, SEGMENT_NULL, Scope.AGENT)  # null: ROCdbgapi's
-LOCAL = AddressSpace(numbers.LOCAL, "local", 32, SEGMENT_NULL, Scope.WORKGROUP)
-LANE = AddressSpace(numbers.PRIVATE_LANE, "private_lane", 32, SEGMENT_NULL, Scope.LANE, PRIVATE_LANE)
-WAVE = AddressSpace(numbers.PRIVATE_WAVE, "private_wave", 32, SEGMENT_NULL, Scope.WAVE)
+GLOBAL = AddressSpace(amdgpu.GLOBAL, "global", 64, 0, Scope.PROCESS)
+GENERIC = AddressSpace(amdgpu.GENERIC, "generic", 64, 0, Scope.DEPENDS, GenericView(GFX9))
+REGION = AddressSpace(amdgpu.REGION, "region", 32, SEGMENT_NULL, Scope.AGENT)  # null: ROCdbgapi's
+LOCAL = AddressSpace(amdgpu.LOCAL, "local", 32, SEGMENT_NULL, Scope.WORKGROUP)
+LANE = AddressSpace(amdgpu.PRIVATE_LANE, "private_lane", 32, SEGMENT_NULL, Scope.LANE, PRIVATE_LANE)
+WAVE = AddressSpace(amdgpu.PRIVATE_WAVE, "private_wave", 32, SEGMENT_NULL, Scope.WAVE)
 
 
 MAX_LANES = 64
@@ -214,14 +214,14 @@ _BY_NUMBER = {space.number: space for space in (GLOBAL, GENERIC, REGION, LOCAL, 
 def lane_space(lane: int) -> AddressSpace:
     """Return ``private_lane<lane>``: "the private address space corresponding to a specific lane"."""
     # The lane is in the number, so an access needs the thread alone.
-    number = numbers.PRIVATE_LANE_0 + lane
+    number = amdgpu.PRIVATE_LANE_0 + lane
     return AddressSpace(number, f"private_lane{lane}", 32, SEGMENT_NULL, Scope.WAVE, LaneView(lane))
 
 
 def space_numbered(number: int) -> AddressSpace | None:
     """Return the address space with a number, which is the same on every processor that has it; None without one."""
-    if numbers.PRIVATE_LANE_0 <= number < numbers.PRIVATE_LANE_0 + MAX_LANES:
-        return lane_space(number - numbers.PRIVATE_LANE_0)
+    if amdgpu.PRIVATE_LANE_0 <= number < amdgpu.PRIVATE_LANE_0 + MAX_LANES:
+        return lane_space(number - amdgpu.PRIVATE_LANE_0)
     return _BY_NUMBER.get(number)
 
 
@@ -244,7 +244,7 @@ def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:
 def with_apertures(target: Target, apertures: Apertures) -> Target:
     """Return the target with the apertures of a process, as a queue or a dump gives them."""
     changed = tuple(
-        evolve(space, alias=GenericView(apertures)) if space.number == numbers.GENERIC else space
+        evolve(space, alias=GenericView(apertures)) if space.number == amdgpu.GENERIC else space
         for space in target.address_spaces
     )
     return evolve(target, address_spaces=changed)

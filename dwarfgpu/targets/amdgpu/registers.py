@@ -6,7 +6,7 @@ the table's own (``VGPR5``, ``SGPR32``, ``PC_64``, ``EXEC_MASK_32``, ``VCC_64``)
 
 from __future__ import annotations
 
-from dwarfgpu.targets.amdgpu import numbers
+from dwarfgpu.targets import amdgpu
 from dwarfgpu.targets.amdgpu.address_spaces import spaces
 from dwarfgpu.targets.amdgpu.processors import Processor
 from dwarfgpu.targets.target import RegisterFamily, Target
@@ -17,7 +17,7 @@ LANE_BITS = 32
 
 def sgpr(index: int) -> int:
     """Return the DWARF number of ``s<index>``."""
-    return numbers.SGPR_0 + index if index < 64 else numbers.SGPR_64 + index - 64
+    return amdgpu.SGPR_0 + index if index < 64 else amdgpu.SGPR_64 + index - 64
 
 
 def families(processor: Processor, wave_size: int) -> tuple[RegisterFamily, ...]:
@@ -29,22 +29,22 @@ def families(processor: Processor, wave_size: int) -> tuple[RegisterFamily, ...]
     is_32 = wave_size == 32
     vector = wave_size * LANE_BITS
     rows = [
-        RegisterFamily(numbers.PC_64, 1, "pc", 64, index=None, other="pc_64"),
+        RegisterFamily(amdgpu.PC_64, 1, "pc", 64, index=None, other="pc_64"),
         # The numbers s102 to s105 exist on every processor ("All AMDGPU targets use the same mapping"), although up to
         # GFX9 the instructions reach at most s103.
-        RegisterFamily(numbers.SGPR_0, 64, "s", 32, other="sgpr"),
-        RegisterFamily(numbers.STATUS, 1, "status", 32, index=None),  # not in the edition of 2020
-        RegisterFamily(numbers.SGPR_64, 42, "s", 32, index=64, other="sgpr"),
-        _vector("v", numbers.VGPR_32 if is_32 else numbers.VGPR_64, min(processor.vgpr_count, 512), vector),
+        RegisterFamily(amdgpu.SGPR_0, 64, "s", 32, other="sgpr"),
+        RegisterFamily(amdgpu.STATUS, 1, "status", 32, index=None),  # not in the edition of 2020
+        RegisterFamily(amdgpu.SGPR_64, 42, "s", 32, index=64, other="sgpr"),
+        _vector("v", amdgpu.VGPR_32 if is_32 else amdgpu.VGPR_64, min(processor.vgpr_count, 512), vector),
     ]
     # vcc is not in the edition of 2020. There are no numbers for vcc_lo, vcc_hi, exec_lo, exec_hi, s106, s107 and m0.
-    mask, vcc = (numbers.EXEC_32, numbers.VCC_32) if is_32 else (numbers.EXEC_64, numbers.VCC_64)
+    mask, vcc = (amdgpu.EXEC_32, amdgpu.VCC_32) if is_32 else (amdgpu.EXEC_64, amdgpu.VCC_64)
     rows.append(RegisterFamily(mask, 1, "exec", wave_size, index=None, other=f"exec_mask_{wave_size}"))
     rows.append(RegisterFamily(vcc, 1, "vcc", wave_size, index=None, other=f"vcc_{wave_size}"))
     if is_32 and processor.vgpr_count > 512:
-        rows.append(_vector("v", numbers.VGPR_32_512, processor.vgpr_count - 512, vector, index=512))
+        rows.append(_vector("v", amdgpu.VGPR_32_512, processor.vgpr_count - 512, vector, index=512))
     if processor.has("agprs"):
-        rows.append(_vector("a", numbers.AGPR_32 if is_32 else numbers.AGPR_64, 256, vector))
+        rows.append(_vector("a", amdgpu.AGPR_32 if is_32 else amdgpu.AGPR_64, 256, vector))
     return tuple(sorted(rows, key=lambda family: family.first))
 
 
@@ -105,9 +105,9 @@ def stack_scale(processor: Processor, wave_size: int) -> int:
 def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
     """Return the ranges (first, last) of the registers that a callee preserves, without the stack pointer."""
     is_32 = wave_size == 32
-    vgpr = numbers.VGPR_32 if is_32 else numbers.VGPR_64
-    agpr = numbers.AGPR_32 if is_32 else numbers.AGPR_64
-    exec_mask = numbers.EXEC_32 if is_32 else numbers.EXEC_64
+    vgpr = amdgpu.VGPR_32 if is_32 else amdgpu.VGPR_64
+    agpr = amdgpu.AGPR_32 if is_32 else amdgpu.AGPR_64
+    exec_mask = amdgpu.EXEC_32 if is_32 else amdgpu.EXEC_64
     ranges = [(exec_mask, exec_mask), (sgpr(30), sgpr(63)), (sgpr(64), sgpr(105)), (vgpr + 32, vgpr + 255)]
     if not processor.has("flat-architected"):
         ranges.append((sgpr(0), sgpr(3)))  # the scratch buffer descriptor
@@ -148,8 +148,8 @@ def amdgpu_target(processor: Processor, wave_size: int, features: tuple[str, ...
         stack_pointer=STACK_POINTER,
         stack_scale=stack_scale(processor, wave_size),
         entry_cfa=0,  # SGPR32 is "the first stack address beyond" the caller's frame ("Non-Kernel Functions")
-        program_counter=numbers.PC_64,
-        execution_mask=numbers.EXEC_32 if wave_size == 32 else numbers.EXEC_64,
+        program_counter=amdgpu.PC_64,
+        execution_mask=amdgpu.EXEC_32 if wave_size == 32 else amdgpu.EXEC_64,
         unnumbered=unnumbered(processor),
         features=features,
     )

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
-from dwarfgpu.objfile.containers.place import NamedFile, file_uri, parse_place, parse_target, target_matches
 from dwarfgpu.objfile.opening import open_container, open_image
+from dwarfgpu.objfile.place import NamedFile, file_uri, parse_place, parse_target, target_matches
 from tests.builders.code_objects import bundle, host_program, opencl, run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
