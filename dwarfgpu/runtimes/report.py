@@ -236,14 +236,13 @@ class ProgramReport:
         result, concerned = report(running, halt), []
         yield from report_text(result, faults)
         stops = running.machine.stops.values()
-        for address in {stop.address: None for stop in stops if stop.address is not None}:
-            buffer = program.device.near(address)
-            if buffer is not None:
-                freed = "" if buffer.freed is None else ", freed"
-                what = "registered" if buffer.address in program.device.pinned else "allocated"
-                yield from fitted(f"  {program.name_of(buffer)}: {buffer.size} bytes{freed}", 4)
-                concerned.append(_calls(program, what, buffer.origin))
-                yield from _stack(concerned[-1])
+        near = (program.device.near(stop.address) for stop in stops if stop.address is not None)
+        for buffer in {buffer.address: buffer for buffer in near if buffer is not None}.values():
+            freed = "" if buffer.freed is None else ", freed"
+            what = "registered" if buffer.address in program.device.pinned else "allocated"
+            yield from fitted(f"  {program.name_of(buffer)}: {buffer.size} bytes{freed}", 4)
+            concerned.append(_calls(program, what, buffer.origin))
+            yield from _stack(concerned[-1])
         place = result.position
         where = None if place is None or place.file is None else (place.file, place.line)
         self._keep("kernel-fault", f"{launch.name}: {halt.reason}", (launched, *concerned), where)
