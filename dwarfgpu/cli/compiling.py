@@ -11,6 +11,7 @@ from dwarfgpu.compilers.sources import USUAL_PROCESSOR, Recipe, compile_source
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.document import OK
 from dwarfgpu.regular_files import whole_output
+from dwarfgpu.runtimes.hip.hipcc import compile_program, is_program
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -20,7 +21,10 @@ def compile_file(session: Session, options: Any) -> int:
     """Compile a source, and say what became of it."""
     source: str = options.source
     clang_words = (*BUILD.options, *(options.clang_option or ()))
-    recipe = Recipe(USUAL_PROCESSOR if options.target is None else options.target, BUILD.level, clang_words)
+    target = USUAL_PROCESSOR if options.target is None else options.target
+    if options.o is not None and is_program(source, options.o):
+        return compile_program([source, "-o", options.o, f"-O{BUILD.level}", f"--offload-arch={target}", *clang_words])
+    recipe = Recipe(target, BUILD.level, clang_words)
     compiled = compile_source(source, recipe)
     path = options.o or f"{os.path.splitext(os.path.basename(source))[0]}.co"
     note = "; the older file is replaced" if not options.o and os.path.exists(path) else ""

@@ -170,7 +170,7 @@ input.""",
         """\
 Compile SOURCE with clang and the built-in functions of dwarfgpu. The compiler is $CLANG, else ROCm's clang, else the
 newest clang in $PATH. The code object has debug information, and is optimized only with -O. Words after -- are other
-options of clang.
+options of clang. A HIP source with main() becomes a whole program for `exec` if FILE of -o does not end with .co.
 
 Commands that take FILE also take a source, and compile it: `dwarfgpu run k.cl -O2 KERNEL ...`; k.cl@gfx90a names
 a processor.""",

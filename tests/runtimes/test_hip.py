@@ -96,6 +96,18 @@ def printed(name: str) -> tuple[list[str], str]:
     return lines, last
 
 
+def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
+    """`compile` makes a program of host and device, and a code object where it is asked for one."""
+    for path in (PROGRAMS / "make").iterdir():
+        shutil.copy(path, tmp_path)
+    folder = {"cwd": tmp_path, "env": {**os.environ, "HIPCC": f"{sys.executable} -m dwarfgpu hipcc"}}
+    done = dwarfgpu("exec", "make", "-s", "test", **folder)
+    assert (done.returncode, "1 launch" in done.stderr) == (0, True), done.stderr
+    done = dwarfgpu("compile", "app.hip", "-o", "whole", "-O1", "-DFIRST=40", "--", "more.cpp", **folder)
+    assert (done.returncode, dwarfgpu("exec", "./whole", **folder).returncode) == (0, 42), done.stderr
+    assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout
+
+
 def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> None:
     """They have code for two processors, of which the newest is used unless another is named."""
     processors = "--offload-arch=gfx90a", "--offload-arch=gfx1100"

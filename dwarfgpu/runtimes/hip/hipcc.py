@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from dwarfgpu.children import PrivateFolder, start_program
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.headers import ROCM, header_words
-from dwarfgpu.compilers.sources import USUAL_PROCESSOR, Library, device_parts
+from dwarfgpu.compilers.sources import LANGUAGES, USUAL_PROCESSOR, Library, device_parts
 from dwarfgpu.errors import UsageError
-from dwarfgpu.runtimes.hip.library import install
+from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.resolve import resolve
 
 SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
 _ARCH = "--offload-arch="
 _ONLY_DEVICE = "--cuda-device-only"
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
+_MAIN = re.compile(rb"^[ \t]*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 _OLDEST = 17
 """The version of clang from which on whole programs were tried."""
+
+
+def is_program(source: str, output: str) -> bool:
+    """Return whether a source of HIP has a host part that begins, and is to become a program, not a code object."""
+    return (
+        LANGUAGES.get(os.path.splitext(source)[1]) == "hip"
+        and not output.endswith(".co")
+        and _MAIN.search(read_input(source)) is not None
+    )
 
 
 def compile_program(words: Sequence[str]) -> int:
@@ -45,6 +56,8 @@ def compile_program(words: Sequence[str]) -> int:
                 command += [*own, f"--hip-device-lib={path.name}"]
         command += _with_languages([word for word in words if not word.startswith((_ARCH, ROCM))])
         if not any(word in _ONLY_COMPILE for word in words):
+            from dwarfgpu.runtimes.hip.library import install
+
             install(folder.path)
             command += ["-L", str(folder.path), "-lamdhip64"]
         return start_program(command, {"TMPDIR": str(folder.path)}).wait()
