@@ -246,16 +246,17 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
         ),
     ),
     "exec": ShellCommand(
-        "run a whole HIP program without a GPU, and say what its kernels and its calls do wrong",
+        "run a whole program of HIP or OpenCL without a GPU, and say what its kernels and its calls do wrong",
         EXECUTE,
         "cli.programs.execute_program",
         """\
-Run PROGRAM with a device of its own in place of a GPU: an executable that hipcc or `dwarfgpu hipcc` has built, or a
-program that starts such ones, as make, ctest and scripts do. Its input, output and exit status are its own. Errors of
-kernels and of the calls of HIP go to standard error, with the lines of the kernel, of the launch and of the allocation.
+Run PROGRAM with a device of its own in place of a GPU: an executable that hipcc or `dwarfgpu hipcc` has built, a
+program of OpenCL, also in Python, or a program that starts such ones, as make, ctest and scripts do. Its input, output
+and exit status are its own. Errors of kernels and of the calls of HIP and OpenCL go to standard error, with the lines
+of the kernel, of the launch and of the allocation.
 
 Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.""",
-        ("dwarfgpu exec ./app", "dwarfgpu exec --check=race ./app 1024", "dwarfgpu exec ctest"),
+        ("dwarfgpu exec ./app", "dwarfgpu exec --check=race ./app 1024", "dwarfgpu exec python app.py"),
         (
             operand("PROGRAM", "the program, and behind it its arguments"),
             operand("[ARG...]", "the arguments of the program"),
