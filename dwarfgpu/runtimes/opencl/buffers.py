@@ -41,6 +41,7 @@ _ALIGNED = 128
 """The bytes that CL_DEVICE_MEM_BASE_ADDR_ALIGN says in bits."""
 _REGION = 0x1220
 _ACCESS, _OF_HOST = READ_WRITE | WRITE_ONLY | READ_ONLY, HOST_WRITE_ONLY | HOST_READ_ONLY | HOST_NO_ACCESS
+_MEMORY = USE_HOST | ALLOC_HOST | COPY_HOST
 _PATTERNS = (1, 2, 4, 8, 16, 32, 64, 128)
 Triple = tuple[int, int, int]
 
@@ -100,26 +101,30 @@ async def create_part(call: HostCall, handle: int, flags: int, kind: int, region
     if kind != _REGION or not region:
         refuse(ClError.INVALID_VALUE, "a part is given by CL_BUFFER_CREATE_TYPE_REGION and its region")
     offset, size = await program.words_at(call, region, 2)
-    access = parent.flags & _ACCESS
-    if flags & (USE_HOST | ALLOC_HOST | COPY_HOST) or (access != READ_WRITE and flags & _ACCESS & ~access):
-        refuse(ClError.INVALID_VALUE, f"the flags {flags:#x} contradict those of {program.named(parent)}")
-    host_access = parent.flags & _OF_HOST
-    if host_access and flags & _OF_HOST & ~(host_access | HOST_NO_ACCESS):
-        refuse(ClError.INVALID_VALUE, f"the flags {flags:#x} contradict those of {program.named(parent)}")
+    flags = inherited_flags(call, parent, flags)
     if not size:
         refuse(ClError.INVALID_BUFFER_SIZE, "the part has no bytes")
     if offset + size > parent.size:
         refuse(ClError.INVALID_VALUE, f"bytes {offset} to {offset + size - 1} are asked of {parent.size}")
     if offset % _ALIGNED:
         refuse(ClError.MISALIGNED_SUB_BUFFER_OFFSET, f"a part begins at a multiple of {_ALIGNED}, and not at {offset}")
-    flags = (flags if flags & _ACCESS else flags | access) | (parent.flags & (USE_HOST | ALLOC_HOST | COPY_HOST))
-    flags |= 0 if flags & _OF_HOST else host_access
     parent.uses += 1
     made = ClMemory(
         origin=call, context=parent.context, flags=flags, size=size, host=parent.host and parent.host + offset,
         address=parent.address + offset, parent=parent, offset=offset, is_shared=parent.is_shared,
     )  # fmt: skip
     return program.keep(call, made)
+
+
+def inherited_flags(call: HostCall, parent: ClMemory, flags: int) -> int:
+    """Return the flags of what shares the memory of a buffer; refuse those that contradict the buffer's."""
+    access, host_access = parent.flags & _ACCESS, parent.flags & _OF_HOST
+    is_wrong = flags & _MEMORY or (access != READ_WRITE and flags & _ACCESS & ~access)
+    if is_wrong or (host_access and flags & _OF_HOST & ~(host_access | HOST_NO_ACCESS)):
+        message = f"the flags {flags:#x} contradict those of {call.process.named(parent)}"
+        refuse(ClError.INVALID_VALUE, message)
+    flags = (flags if flags & _ACCESS else flags | access) | (parent.flags & _MEMORY)
+    return flags if flags & _OF_HOST else flags | host_access
 
 
 @API("int clSetMemObjectDestructorCallback(void *object, void *function, void *data)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ NONE, FAILED, IN_PROGRESS, BUILT = -1, -2, -3, 0
 OBJECT, LIBRARY, EXECUTABLE = 1, 2, 4
 """``CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`` and others."""
 _BINARIES = 0x1166
+_INCLUDE = re.compile(r"#\s*include\b")
+"""What lets clang read files: those of the folder that the program runs in are found, as other platforms do."""
 _STANDARD = "-cl-std="
 _ALONE = {
     "-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-opt-disable", "-cl-strict-aliasing",
@@ -132,6 +135,8 @@ async def create_binary(
     for device in await program.find_all(call, count, devices, ClDevice):
         if device not in owner.devices:
             refuse(ClError.INVALID_DEVICE, "a device does not belong to the context")
+    if count > len(owner.devices):
+        refuse(ClError.INVALID_DEVICE, "a device is given twice")
     lengths, pointers = await program.words_at(call, sizes, count), await program.words_at(call, binaries, count)
     if not all((*lengths, *pointers)):
         refuse(ClError.INVALID_VALUE, "a binary is empty")
@@ -294,7 +299,7 @@ def _compiled(
     assert code.source is not None  # noqa: S101 (the caller knows)
     processor = code.context.devices[0].processor
     words = (f"{_STANDARD}{options.standard}", *_USUAL, *more, *options.words)
-    key = _key(code, processor, options, words, headers) if is_kept else None
+    key = _key(code, processor, options, words) if is_kept else None
     cache = CodeCache("programs")
     known = cache.read(key) if key is not None else None
     if known is not None:
@@ -309,12 +314,9 @@ def _compiled(
             path.write_text(content, errors="surrogateescape")
     path = folder / f"program{code.number}.cl"
     path.write_text(code.source, errors="surrogateescape")
-    words = (
-        *words,
-        *(("-I", str(folder)) if headers else ()),
-        f"-ffile-prefix-map={folder}/=",
-        "-fdebug-compilation-dir=.",
-    )
+    folders = [*([str(folder)] if headers else []), *([_folder_of(program)] if _INCLUDE.search(code.source) else [])]
+    included = (word_ for each in folders for word_ in ("-I", each))
+    words = (*words, *included, f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=.")
     try:
         compiled = compile_source(str(path), Recipe(processor, options.level, words, is_watched=False))
     except (DwarfGpuError, OSError) as error:
@@ -333,16 +335,13 @@ def _own_folder(program: OpenClProgram) -> Path:
     return program.folder.path
 
 
-def _key(
-    code: ClCode, processor: str, options: BuildOptions, words: tuple[str, ...], headers: dict[str, str] | None
-) -> bytes | None:
+def _key(code: ClCode, processor: str, options: BuildOptions, words: tuple[str, ...]) -> bytes | None:
     """Return the hash of all that code depends on; None if files of the program are among it."""
     source = code.source or ""
-    if "#include" in source and any(word_.startswith("-I") for word_ in words):
+    if _INCLUDE.search(source):
         return None
     clang = find_clang()
     parts = [clang.path, clang.banner, processor, options.level, *words, str(code.number), source]
-    parts += [part for pair in sorted((headers or {}).items()) for part in pair]
     return hashlib.sha256(b"\0".join(part.encode(errors="surrogateescape") for part in parts)).digest()
 
 
@@ -422,4 +421,4 @@ def ends_with(call: HostCall, handle: int, *_more: int) -> int:
 @API("int clSetProgramSpecializationConstant(void *program, unsigned number, size_t size, const void *value)")
 def specialize(call: HostCall, handle: int, *_more: Any) -> int:
     call.process.find(call, handle, ClCode)
-    refuse(ClError.INVALID_PROGRAM, "the program is not in SPIR-V")
+    refuse(ClError.INVALID_OPERATION, "programs in SPIR-V are not supported")

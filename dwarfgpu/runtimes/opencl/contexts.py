@@ -38,7 +38,7 @@ MOST_ALLOCATED = 1 << 30
 LOCAL = 1 << 16
 MOST_ITEMS = 1024
 """The work-items of a work-group."""
-MOST_WIDE, MOST_DEEP = 16384, 2048
+MOST_WIDE, MOST_DEEP, MOST_OF_BUFFER = 16384, 2048, 1 << 16
 """The extents of images."""
 _EXTENSIONS = (
     "cl_khr_byte_addressable_store", "cl_khr_fp64", "cl_khr_fp16", "cl_khr_global_int32_base_atomics",
@@ -119,7 +119,7 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x1030: text(" ".join(_EXTENSIONS)),  # EXTENSIONS
     0x103D: text("OpenCL C 1.2 dwarfgpu"),  # OPENCL_C_VERSION
     0x103F: text(""),  # BUILT_IN_KERNELS
-    0x1040: word(1 << 16),  # IMAGE_MAX_BUFFER_SIZE
+    0x1040: word(MOST_OF_BUFFER),  # IMAGE_MAX_BUFFER_SIZE
     0x1041: word(MOST_DEEP),  # IMAGE_MAX_ARRAY_SIZE
     0x1042: word(0),  # PARENT_DEVICE
     0x1043: half_word(0),  # PARTITION_MAX_SUB_DEVICES
@@ -129,8 +129,8 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x1047: half_word(1),  # REFERENCE_COUNT
     0x1048: half_word(1),  # PREFERRED_INTEROP_USER_SYNC
     0x1049: word(1 << 20),  # PRINTF_BUFFER_SIZE
-    0x104A: half_word(1),  # IMAGE_PITCH_ALIGNMENT
-    0x104B: half_word(1),  # IMAGE_BASE_ADDRESS_ALIGNMENT
+    0x104A: half_word(0),  # IMAGE_PITCH_ALIGNMENT: no 2D images of buffers
+    0x104B: half_word(0),  # IMAGE_BASE_ADDRESS_ALIGNMENT
     0x104D: word(1 << 16),  # MAX_GLOBAL_VARIABLE_SIZE
     0x104E: word(0),  # QUEUE_ON_DEVICE_PROPERTIES
     0x104F: half_word(0),  # QUEUE_ON_DEVICE_PREFERRED_SIZE
@@ -152,8 +152,8 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x1060: named_versions(*((version(1), name) for name in _EXTENSIONS)),  # EXTENSIONS_WITH_VERSION
     0x1061: b"",  # ILS_WITH_VERSION
     0x1062: b"",  # BUILT_IN_KERNELS_WITH_VERSION
-    0x1063: word(0x5F),  # ATOMIC_MEMORY_CAPABILITIES: all orders, and all scopes but that of all devices
-    0x1064: word(0x5F),  # ATOMIC_FENCE_CAPABILITIES
+    0x1063: word(0x37),  # ATOMIC_MEMORY_CAPABILITIES: all orders, the scopes of work-groups and of the device
+    0x1064: word(0x3F),  # ATOMIC_FENCE_CAPABILITIES: also the scope of a work-item
     0x1065: half_word(1),  # NON_UNIFORM_WORK_GROUP_SUPPORT
     0x1066: named_versions(
         *((version(*numbers), "OpenCL C") for numbers in ((1, 0), (1, 1), (1, 2), (3, 0)))

@@ -11,11 +11,12 @@ from dwarfgpu.runtimes.opencl.buffers import (
     check_host_access,
     check_map,
     check_range,
+    inherited_flags,
     map_memory,
     triple,
 )
 from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of
-from dwarfgpu.runtimes.opencl.contexts import MOST_DEEP, MOST_WIDE, creates, properties_at
+from dwarfgpu.runtimes.opencl.contexts import MOST_DEEP, MOST_OF_BUFFER, MOST_WIDE, creates, properties_at
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
 from dwarfgpu.runtimes.opencl.objects import (
@@ -26,6 +27,7 @@ from dwarfgpu.runtimes.opencl.objects import (
     IMAGE_2D,
     IMAGE_2D_ARRAY,
     IMAGE_3D,
+    KERNEL_READ_WRITE,
     USE_HOST,
     ClContext,
     ClMapping,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from dwarfgpu.runtimes.opencl.program import OpenClProgram
 
 HEADER = 64
-"""The bytes of the description of an image, in front of its texels."""
+"""The bytes of the description of an image, in front of its texels unless a buffer has them."""
 READ, WRITE, COPY, TO_BUFFER, FROM_BUFFER, FILL = 0x11F6, 0x11F7, 0x11F8, 0x11F9, 0x11FA, 0x1208
 """The kinds of commands: ``CL_COMMAND_READ_IMAGE`` and others."""
 _MOST_ROWS = 1 << 20
@@ -163,16 +165,25 @@ def _image(
     if (parent is not None) != (form.kind == IMAGE_1D_BUFFER) and not (parent is not None and form.kind == IMAGE_2D):
         refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "an image of a buffer needs one, and others have none")
     if parent is not None:
-        refuse(ClError.INVALID_OPERATION, "images that share the memory of a buffer are not supported")
-    flags = check_flags(flags, host)
-    address = program.allocate(call, HEADER + form.size, 0)
-    header = struct.pack("<6I", form.width, form.height, form.depth, form.layers, form.order, form.type)
-    program.device.write(address, header.ljust(HEADER, b"\0"))
+        if form.kind == IMAGE_2D:
+            refuse(ClError.INVALID_OPERATION, "planes that share the memory of a buffer are not supported")
+        if parent.image is not None or form.size > parent.size:
+            message = f"{program.named(parent)} does not hold {form.width} texels of {form.texel} bytes"
+            refuse(ClError.INVALID_IMAGE_DESCRIPTOR, message)
+        flags, host = inherited_flags(call, parent, flags), parent.host
+        parent.uses += 1
+    else:
+        flags = check_flags(flags, host)
+    description = program.allocate(call, HEADER + (form.size if parent is None else 0), 0)
+    address = description + HEADER if parent is None else parent.address
+    away = address - description - HEADER
+    header = struct.pack("<6Iq", form.width, form.height, form.depth, form.layers, form.order, form.type, away)
+    program.device.write(description, header.ljust(HEADER, b"\0"))
     made = ClMemory(
-        origin=call, context=owner, flags=flags, size=form.size, host=host, address=address + HEADER, image=form,
-        kind=form.kind,
+        origin=call, context=owner, flags=flags, size=form.size, host=host, address=address, description=description,
+        image=form, kind=form.kind, parent=parent, is_shared=parent is not None and parent.is_shared,
     )  # fmt: skip
-    if flags & (USE_HOST | COPY_HOST):
+    if parent is None and flags & (USE_HOST | COPY_HOST):
         _transfer(call, made, (0, 0, 0), form.extents, host, (form.host_row, form.host_slice), is_read=False)
     return program.keep(call, made)
 
@@ -189,7 +200,7 @@ def _form(
     layers = layers if kind in (IMAGE_1D_ARRAY, IMAGE_2D_ARRAY) else 1
     if not all((width, height, depth, layers)):
         refuse(ClError.INVALID_IMAGE_SIZE, f"an extent of the image is 0: {width}x{height}x{depth}, {layers} layers")
-    most = MOST_DEEP if kind == IMAGE_3D else MOST_WIDE
+    most = MOST_DEEP if kind == IMAGE_3D else MOST_OF_BUFFER if kind == IMAGE_1D_BUFFER else MOST_WIDE
     if max(width, height) > most or max(depth, layers) > MOST_DEEP:
         refuse(ClError.INVALID_IMAGE_SIZE, f"the image is too large: {width}x{height}x{depth}, {layers} layers")
     texel = _CHANNELS[order] * _BYTES[type_]
@@ -210,7 +221,7 @@ def _form(
 )
 def formats(call: HostCall, context: int, flags: int, kind: int, room: int, pointer: int, count: int) -> int:
     call.process.find(call, context, ClContext)
-    check_flags(flags & ~(USE_HOST | COPY_HOST), 0)
+    check_flags(flags & ~(USE_HOST | COPY_HOST | KERNEL_READ_WRITE), 0)
     if kind not in range(0x10F1, 0x10F7) or (pointer and not room):
         refuse(ClError.INVALID_VALUE, f"{kind:#x} is no type of an image, or there is no room")
     if pointer:
@@ -234,7 +245,7 @@ def image_info(call: HostCall, handle: int, wanted: int, size: int, value: int, 
         0x1115: word(form.height if form.kind in (IMAGE_2D, IMAGE_2D_ARRAY, IMAGE_3D) else 0),
         0x1116: word(form.depth if form.kind == IMAGE_3D else 0),
         0x1117: word(form.layers if form.kind in (IMAGE_1D_ARRAY, IMAGE_2D_ARRAY) else 0),
-        0x1118: word(0),
+        0x1118: word(0 if memory.parent is None else memory.parent.handle),
         0x1119: half_word(0),
         0x111A: half_word(0),
     }
@@ -418,7 +429,8 @@ def _texel(form: ImageForm, color: bytes) -> bytes:
         else:
             code, scale = _SCALES[form.type]
             least = -1.0 if code in "bh" else 0.0
-            channels = [struct.pack(f"<{code}", round(max(least, min(1.0, each)) * scale)) for each in floats]
+            scaled = struct.unpack("<4f", struct.pack("<4f", *(max(least, min(1.0, each)) * scale for each in floats)))
+            channels = [struct.pack(f"<{code}", round(each)) for each in scaled]
     order = {_A: (3,), _BGRA: (2, 1, 0, 3), _ARGB: (3, 0, 1, 2)}.get(form.order, range(_CHANNELS[form.order]))
     return b"".join(channels[each] for each in order)
 

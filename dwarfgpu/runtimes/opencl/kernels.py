@@ -11,7 +11,7 @@ from dwarfgpu.runtimes.opencl.code import names_of
 from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of
 from dwarfgpu.runtimes.opencl.contexts import LOCAL, MOST_ITEMS, creates, list_out
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
-from dwarfgpu.runtimes.opencl.images import HEADER, flags_of
+from dwarfgpu.runtimes.opencl.images import flags_of
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
 from dwarfgpu.runtimes.opencl.objects import (
     MAP_WRITE,
@@ -443,7 +443,7 @@ def _segment(kernel: ClKernel) -> tuple[bytes, int]:
             values.append(local.to_bytes(size, "little"))
             local += value
         elif isinstance(value, ClMemory):
-            values.append(word(value.address if value.image is None else value.address - HEADER))
+            values.append(word(value.description or value.address))
         elif isinstance(value, ClSampler):
             values.append(word(flags_of(value)))
         else:

@@ -18,7 +18,7 @@ clGetGLObjectInfo clGetGLTextureInfo clEnqueueAcquireGLObjects clEnqueueReleaseG
 clGetDeviceIDsFromD3D10KHR clEnqueueAcquireD3D10ObjectsKHR clEnqueueReleaseD3D10ObjectsKHR clCreateSubDevicesEXT
 clRetainDeviceEXT clReleaseDeviceEXT clGetDeviceIDsFromD3D11KHR clEnqueueAcquireD3D11ObjectsKHR
 clEnqueueReleaseD3D11ObjectsKHR clGetDeviceIDsFromDX9MediaAdapterKHR clEnqueueAcquireDX9MediaSurfacesKHR
-clEnqueueReleaseDX9MediaSurfacesKHR clEnqueueAcquireEGLObjectsKHR clEnqueueReleaseEGLObjectsKHR clGetPipeInfo
+clEnqueueReleaseDX9MediaSurfacesKHR clEnqueueAcquireEGLObjectsKHR clEnqueueReleaseEGLObjectsKHR
 """
 _CREATE = {
     "clCreateFromGLBuffer": 3, "clCreateFromGLTexture2D": 5, "clCreateFromGLTexture3D": 5,
@@ -31,16 +31,17 @@ _CREATE = {
 """The parameters that each has before that for the error."""
 
 
-def _lacking(call: HostCall, *_arguments: Any, name: str) -> int:
+def _lacking(call: HostCall, *_arguments: Any, name: str, error: ClError = ClError.INVALID_OPERATION) -> int:
     program: OpenClProgram = call.process
     if name not in program.lacking:
         program.lacking[name] = None
         program.problem("not-supported", f"{name} is not supported", call)
-    refuse(ClError.INVALID_OPERATION)
+    refuse(error)
 
 
 for _name in _RETURN_ERRORS.split():
     API(f"int {_name}()")(partial(_lacking, name=_name))
+API("int clGetPipeInfo()")(partial(_lacking, name="clGetPipeInfo", error=ClError.INVALID_MEM_OBJECT))
 for _name, _count in _CREATE.items():
     creates(f"void *{_name}({', '.join(f'void *p{number}' for number in range(_count))}, int *error)")(
         partial(_lacking, name=_name)

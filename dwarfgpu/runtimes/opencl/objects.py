@@ -21,7 +21,7 @@ QUEUED, SUBMITTED, RUNNING, COMPLETE = 3, 2, 1, 0
 OUT_OF_ORDER, PROFILING = 1, 2
 """The properties of a queue."""
 READ_WRITE, WRITE_ONLY, READ_ONLY, USE_HOST, ALLOC_HOST, COPY_HOST = (1 << bit for bit in range(6))
-HOST_WRITE_ONLY, HOST_READ_ONLY, HOST_NO_ACCESS = 1 << 7, 1 << 8, 1 << 9
+HOST_WRITE_ONLY, HOST_READ_ONLY, HOST_NO_ACCESS, KERNEL_READ_WRITE = 1 << 7, 1 << 8, 1 << 9, 1 << 12
 """The flags of memory objects."""
 MAP_READ, MAP_WRITE, MAP_WRITE_ALL = 1, 2, 4
 BUFFER, IMAGE_2D, IMAGE_3D, IMAGE_2D_ARRAY, IMAGE_1D, IMAGE_1D_ARRAY, IMAGE_1D_BUFFER = range(0x10F0, 0x10F7)
@@ -161,7 +161,9 @@ class ClMemory(ClObject):
     host: int
     """The pointer that the program has given."""
     address: int
-    """The first byte in the memory of the device; that of an image is behind its description."""
+    """The first byte in the memory of the device."""
+    description: int = 0
+    """Where kernels find what an image is; 0 for a buffer."""
     parent: ClMemory | None = None
     offset: int = 0
     image: ImageForm | None = None

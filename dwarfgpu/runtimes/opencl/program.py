@@ -199,8 +199,9 @@ class OpenClProgram(CallingProgram):
             if found.parent is not None:
                 found.parent.uses -= 1
                 self.end_unused(call, found.parent)
-            elif not found.is_shared:
-                buffer = self.device.arena.holding(found.address)
+            own = found.description or (0 if found.is_shared or found.parent is not None else found.address)
+            if own:
+                buffer = self.device.arena.holding(own)
                 if buffer is not None and buffer.freed is None:
                     call.protect(buffer.address, buffer.pages, is_open=False)
                     self.device.free(buffer.address, found.released)

@@ -17,6 +17,9 @@ static const char *source =
     "kernel void groups(global int *out) { out[get_global_id(0)] = get_local_size(0); }\n"
     "kernel void shown(read_only image2d_t in, write_only image2d_t out, sampler_t s) {\n"
     "  int2 at = (int2)(get_global_id(0), get_global_id(1)); write_imagei(out, at, read_imagei(in, s, at.yx) + 1);\n"
+    "}\n"
+    "kernel void moved(read_write image1d_buffer_t line) {\n"
+    "  int at = get_global_id(0); write_imagei(line, at, read_imagei(line, at) + 5);\n"
     "}\n";
 
 static cl_context context;
@@ -191,6 +194,24 @@ static void images(void) {
   clReleaseMemObject(in), clReleaseMemObject(out), clReleaseSampler(sampler), clReleaseKernel(shown);
 }
 
+static void lines(void) {
+  cl_image_format format = {CL_RG, CL_SIGNED_INT16};
+  short cells[64] = {7, 8, 9};
+  cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof cells, cells, NULL), from = NULL;
+  cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 16, .mem_object = buffer};
+  cl_mem line = clCreateImage(context, 0, &format, &shape, NULL, NULL);
+  cl_kernel moved = kernel_of("moved");
+  clSetKernelArg(moved, 0, sizeof line, &line);
+  size_t two = 2, origin[3] = {2, 0, 0}, region[3] = {1, 1, 1};
+  int color[4] = {-3, 4, 0, 0};
+  check(clEnqueueNDRangeKernel(queue, moved, 1, NULL, &two, NULL, 0, NULL, NULL), "moved");
+  check(clEnqueueFillImage(queue, line, color, origin, region, 0, NULL, NULL), "fill");
+  clGetImageInfo(line, CL_IMAGE_BUFFER, sizeof from, &from, NULL);
+  check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof cells, cells, 0, NULL, NULL), "read");
+  printf("line %d %d %d %d %d, %d; ", cells[0], cells[3], cells[4], cells[5], cells[6], from == buffer);
+  clReleaseMemObject(buffer), clReleaseMemObject(line), clReleaseKernel(moved);
+}
+
 static void shared(void) {
   int *cells = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0), by = 2;
   cl_kernel scaled = kernel_of("scaled");
@@ -253,7 +274,7 @@ int main(void) {
   clGetKernelArgInfo(reversed, 1, CL_KERNEL_ARG_NAME, sizeof argument, argument, NULL);
   printf("%s, %s\n", name, argument);
   clReleaseKernel(reversed);
-  buffers(), events(), images(), shared(), linked();
+  buffers(), events(), images(), lines(), shared(), linked();
   clReleaseProgram(program), clReleaseCommandQueue(queue), clReleaseContext(context);
   return 0;
 }
