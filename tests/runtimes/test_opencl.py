@@ -117,6 +117,29 @@ def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     assert (mended.returncode, mended.stderr) == (0, "1 launch, 1 kernel, no error\n")
 
 
+ANSWERS = """\
+build 0
+sampler -41
+image -38
+access -50
+buffer -38
+property -64
+variables 100
+binaries -33
+flags -30
+host -37
+size -61
+queue -35
+device -30
+formats 0 1
+"""
+
+
+def test_answers(built: Callable[[str], Path]) -> None:
+    """OpenCL API 3.0: the errors of clSetKernelArg, clCreateContext, clCreateProgramWithBinary and others."""
+    assert dwarfgpu("exec", built("answers")).stdout == ANSWERS
+
+
 def test_what_kernels_may_do_with_a_buffer(built: Callable[[str], Path]) -> None:
     done = dwarfgpu("exec", "--check=bounds", built("misuse"), "read-only")
     assert "write to a read-only buffer" in done.stderr

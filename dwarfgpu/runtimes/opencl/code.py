@@ -33,6 +33,8 @@ OBJECT, LIBRARY, EXECUTABLE = 1, 2, 4
 _BINARIES = 0x1166
 _INCLUDE = re.compile(r"#\s*include\b")
 """What lets clang read files: those of the folder that the program runs in are found, as other platforms do."""
+_OBJECT, _WRITABLE = 1, 1
+"""``STT_OBJECT`` and ``SHF_WRITE`` of ELF."""
 _STANDARD = "-cl-std="
 _ALONE = {
     "-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-opt-disable", "-cl-strict-aliasing",
@@ -407,9 +409,20 @@ def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int,
         0x1182: text(code.options),
         0x1183: text(code.log),
         0x1184: half_word(code.kind),
-        0x1185: word(0),
+        0x1185: lambda: word(_size_of_variables(code)),
     }
     return answer(call, answers, wanted, size, value, needed)
+
+
+def _size_of_variables(code: ClCode) -> int:
+    """Return the bytes of the variables of a program that kernels can write."""
+    if code.module is None:
+        return 0
+    symbols = code.module.file.image.symbols()
+    return sum(
+        symbol.size for symbol in symbols
+        if symbol.type_number == _OBJECT and symbol.section is not None and symbol.section.flags & _WRITABLE
+    )  # fmt: skip
 
 
 @API("int clSetProgramReleaseCallback(void *program, void *function, void *data)")

@@ -314,6 +314,8 @@ def unload(_call: HostCall, _platform: int = 0) -> int:
 
 async def _made(call: HostCall, properties: int, found: list[ClDevice]) -> ClContext:
     words = await properties_at(call, properties)
+    if len({*words[::2]}) < len(words[::2]):
+        refuse(ClError.INVALID_PROPERTY, "a property of the context is given twice")
     for key, value in zip(words[::2], words[1::2], strict=True):
         if key != _CONTEXT_PLATFORM:
             refuse(ClError.INVALID_PROPERTY, f"a context has no property {key:#x}")

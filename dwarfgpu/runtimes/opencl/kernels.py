@@ -16,6 +16,8 @@ from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
 from dwarfgpu.runtimes.opencl.objects import (
     MAP_WRITE,
     MAP_WRITE_ALL,
+    READ_ONLY,
+    WRITE_ONLY,
     ClCode,
     ClDevice,
     ClKernel,
@@ -38,6 +40,8 @@ _LOCAL = "dynamic_shared_pointer"
 _MEMORY = ("global_buffer", "image", "pipe")
 _SPACES = {"global": 0x119B, "local": 0x119C, "constant": 0x119D}
 _ACCESSES = {"read_only": 0x11A0, "write_only": 0x11A1, "read_write": 0x11A2}
+_EXCLUDED = {"read_only": WRITE_ONLY, "write_only": READ_ONLY, "read_write": READ_ONLY | WRITE_ONLY}
+"""The flags that an image cannot have which a kernel accesses so."""
 _PRIVATE, _NO_ACCESS = 0x119E, 0x11A3
 _CONST, _RESTRICT, _VOLATILE = 1, 2, 4
 _WAVES_FOR = (64, 4, 1)
@@ -127,6 +131,8 @@ async def set_argument(call: HostCall, handle: int, number: int, size: int, valu
     if size != wanted:
         refuse(ClError.INVALID_ARG_SIZE, f"{what} has {wanted} bytes, and {size} are given")
     if not value:
+        if is_sampler:
+            refuse(ClError.INVALID_SAMPLER, f"{what} is given no sampler")
         if not is_memory or argument.value_kind == "image":
             refuse(ClError.INVALID_ARG_VALUE, f"{what} is given no value")
         kernel.values[number] = bytes(8)
@@ -152,7 +158,10 @@ def _memory(call: HostCall, handle: int, argument: KernelArgument, what: str) ->
     memory: ClMemory = program.find(call, handle, ClMemory)
     if (memory.image is not None) != (argument.value_kind == "image"):
         given = "a buffer" if memory.image is None else "an image"
-        refuse(ClError.INVALID_ARG_VALUE, f"{what} is given {given}: {program.named(memory)}")
+        refuse(ClError.INVALID_MEM_OBJECT, f"{what} is given {given}: {program.named(memory)}")
+    if memory.image is not None and memory.flags & _EXCLUDED.get(argument.access or "", 0):
+        message = f"{what} is {argument.access}, and the flags of {program.named(memory)} exclude that"
+        refuse(ClError.INVALID_ARG_VALUE, message)
     return memory
 
 
