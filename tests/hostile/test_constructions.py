@@ -548,7 +548,7 @@ def mapping_all(words: list[str], change: Any, *places: tuple[Any, str]) -> int:
     """Run a command line that maps every file, in which a function changes one when it is first called."""
     from dwarfgpu.cli import main
     from dwarfgpu.machines import snapshot_folder
-    from dwarfgpu.objfile.containers import place
+    from dwarfgpu.objfile import place
 
     place.MAP_FROM = 0
     snapshot_folder.READ_BELOW = 0
