@@ -12,18 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from dwarfgpu.audits.run_checks import RULES as RULES_OF_RUNS
-from dwarfgpu.audits.run_checks import run_report
-from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.progress import Progress, begin
 from dwarfgpu.questions.document import Output
-from dwarfgpu.questions.selection import Selection
-from dwarfgpu.questions.verification import sarif_log
 from dwarfgpu.regular_files import check_output, whole_output
-from dwarfgpu.render.findings import coverage_text
 from dwarfgpu.render.layout import WIDTH, counted, fitted, laid_out, shown
-from dwarfgpu.render.verification import FINDING
 from dwarfgpu.runtimes.rules import RULES, program_finding
 
 if TYPE_CHECKING:
@@ -145,6 +138,8 @@ class ProgramReport:
             self.progress.end()
         for name, coverage in self._kernels.items():
             if coverage is not None and coverage.missing:
+                from dwarfgpu.render.findings import coverage_text
+
                 self._write(fitted(f"in {name}, {coverage_text(coverage)}", 2))
         for name, lines in self._lines.items():
             from dwarfgpu.execution.control.profile import ProfiledLine
@@ -165,6 +160,10 @@ class ProgramReport:
 
     def write(self, path: str) -> None:
         """Write all findings to a file, in the form that its name says."""
+        from dwarfgpu.audits.run_checks import RULES as RULES_OF_RUNS
+        from dwarfgpu.audits.verify.reports import FileReport
+        from dwarfgpu.questions.verification import sarif_log
+
         report = FileReport(self.name, tuple(finding for finding, _calls in self.found), self.instructions)
         if path.endswith(".html"):
             from dwarfgpu.render.report import checked_page
@@ -181,6 +180,8 @@ class ProgramReport:
             stream.write(text)
 
     def _json(self) -> dict[str, Any]:
+        from dwarfgpu.render.verification import FINDING
+
         names = "error", "warning"
         return {
             "program": self.name,
@@ -204,6 +205,8 @@ class ProgramReport:
         if running is None or launch.halt is None:
             return
         if (checked := launch.checked) is not None:
+            from dwarfgpu.audits.run_checks import run_report
+
             known = self._kernels[launch.name]
             if checked.coverage is not None and (known is None or checked.coverage.executed > known.executed):
                 self._kernels[launch.name] = checked.coverage
@@ -227,6 +230,7 @@ class ProgramReport:
         """Yield why a launch has not ended, and which buffers of the program are concerned."""
         from dwarfgpu.execution.control.report import report
         from dwarfgpu.questions.faults import faults_of_run
+        from dwarfgpu.questions.selection import Selection
         from dwarfgpu.render.running import report_text
 
         running, halt = launch.running, launch.halt
