@@ -119,6 +119,7 @@ def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
 
 ANSWERS = """\
 build 0
+attributes reqd_work_group_size(4,2,1) vec_type_hint(uchar2)
 sampler -41
 image -38
 access -50

@@ -99,7 +99,7 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x101D: half_word(64),  # GLOBAL_MEM_CACHELINE_SIZE
     0x101E: word(1 << 14),  # GLOBAL_MEM_CACHE_SIZE
     0x101F: word(TOTAL),  # GLOBAL_MEM_SIZE
-    0x1020: word(MOST_ALLOCATED),  # MAX_CONSTANT_BUFFER_SIZE
+    0x1020: word(1 << 16),  # MAX_CONSTANT_BUFFER_SIZE: programs allocate as much
     0x1021: half_word(8),  # MAX_CONSTANT_ARGS
     0x1022: half_word(1),  # LOCAL_MEM_TYPE: memory of its own
     0x1023: word(LOCAL),  # LOCAL_MEM_SIZE

@@ -191,6 +191,16 @@ def metadata_of(kernel: ClKernel) -> KernelMetadata | None:
     return kernel.kernel.module.file.kernels_named([kernel.kernel.name])[0].metadata
 
 
+def _attributes(kernel: ClKernel) -> str:
+    """Return the attributes of a kernel as its source has them."""
+    metadata = metadata_of(kernel)
+    if metadata is None:
+        return ""
+    sizes = {"reqd_work_group_size": metadata.reqd_workgroup_size, "work_group_size_hint": metadata.workgroup_size_hint}
+    found = [f"{name}({','.join(map(str, size))})" for name, size in sizes.items() if size]
+    return " ".join([*found, *([f"vec_type_hint({metadata.vec_type_hint})"] if metadata.vec_type_hint else [])])
+
+
 @API("int clGetKernelInfo(void *kernel, unsigned wanted, size_t size, void *value, size_t *needed)")
 def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     kernel = call.process.find(call, handle, ClKernel)
@@ -200,7 +210,7 @@ def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x1192: half_word(kernel.references),
         0x1193: word(kernel.code.context.handle),
         0x1194: word(kernel.code.handle),
-        0x1195: text(""),
+        0x1195: lambda: text(_attributes(kernel)),
     }
     return answer(call, answers, wanted, size, value, needed)
 

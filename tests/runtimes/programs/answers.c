@@ -5,7 +5,8 @@
 
 static const char *source =
     "global int counts[25];\n"
-    "kernel void shown(write_only image2d_t out, sampler_t s, global int *p) { p[0] = counts[1] += 1; }\n";
+    "kernel __attribute__((vec_type_hint(uchar2))) __attribute__((reqd_work_group_size(4, 2, 1)))\n"
+    "void shown(write_only image2d_t out, sampler_t s, global int *p) { p[0] = counts[1] += 1; }\n";
 
 int main(void) {
   cl_platform_id platform;
@@ -23,6 +24,9 @@ int main(void) {
   cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
   cl_mem image = clCreateImage(context, CL_MEM_READ_ONLY, &format, &shape, NULL, NULL);
 
+  char attributes[100];
+  clGetKernelInfo(kernel, CL_KERNEL_ATTRIBUTES, sizeof attributes, attributes, NULL);
+  printf("attributes %s\n", attributes);
   printf("sampler %d\n", clSetKernelArg(kernel, 1, sizeof(cl_sampler), NULL));
   printf("image %d\n", clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
   printf("access %d\n", clSetKernelArg(kernel, 0, sizeof image, &image));
