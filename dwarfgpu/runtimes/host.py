@@ -17,6 +17,7 @@ from dwarfgpu.states.program import Program
 _LOADED = 1
 _HEADERS = (
     "/hip/hip_", "/hip/amd_detail/", "/c++/", "/CL/", "/pycore_", "/Python/", "/Objects/", "/Modules/main.c",
+    "/_ctypes/",
 )  # fmt: skip
 """Files of wrappers and of the interpreter of Python, which no user has written."""
 _INSTALLED = "/site-packages/"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dwarfgpu.runtimes.opencl.library import tables
+from dwarfgpu.runtimes.opencl.library import API, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +139,17 @@ formats 0 1
 def test_answers(built: Callable[[str], Path]) -> None:
     """OpenCL API 3.0: the errors of clSetKernelArg, clCreateContext, clCreateProgramWithBinary and others."""
     assert dwarfgpu("exec", built("answers")).stdout == ANSWERS
+
+
+def test_nonsense(require_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Each function with each kind of object, and NULL for all others, has an answer."""
+    require_tool("gcc")
+    names = tmp_path / "names"
+    names.write_text(" ".join(row.name for row, _function in API.rows if row.name.startswith("cl")))
+    script = f"{sys.executable} {PROGRAMS / 'nonsense.py'} $(cat $OCL_ICD_VENDORS/dwarfgpu.icd) {names}"
+    done = dwarfgpu("exec", "sh", "-c", script)
+    assert done.stdout == "ended\n"
+    assert "Traceback" not in done.stderr
 
 
 def test_what_kernels_may_do_with_a_buffer(built: Callable[[str], Path]) -> None:
