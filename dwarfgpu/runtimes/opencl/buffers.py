@@ -173,32 +173,25 @@ def check_host_access(call: HostCall, memory: ClMemory, *, is_read: bool) -> Non
         refuse(ClError.INVALID_OPERATION, f"the host {what} {call.process.named(memory)}, and its flags exclude that")
 
 
-@enqueues(
-    READ, "int clEnqueueReadBuffer(void *queue, void *buffer, unsigned is_blocking, size_t offset, size_t size, "
-    "void *pointer, unsigned count, const void *waits, void **event)",
-)  # fmt: skip
-def read_buffer(
-    call: HostCall, queue: ClQueue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
-) -> ClWork:
-    memory = memory_of(call, queue, handle)
-    check_range(call, memory, offset, size)
-    check_host_access(call, memory, is_read=True)
-    _check_pointer(pointer)
-    return ClWork(lambda by: by.process.copy(by, pointer, memory.address + offset, size), (memory,), bool(is_blocking))
+def _transfers(kind: int, name: str, *, is_read: bool) -> None:
+    @enqueues(
+        kind, f"int {name}(void *queue, void *buffer, unsigned is_blocking, size_t offset, size_t size, "
+        "void *pointer, unsigned count, const void *waits, void **event)",
+    )  # fmt: skip
+    def transfer(
+        call: HostCall, queue: ClQueue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
+    ) -> ClWork:
+        memory = memory_of(call, queue, handle)
+        check_range(call, memory, offset, size)
+        check_host_access(call, memory, is_read=is_read)
+        _check_pointer(pointer)
+        address = memory.address + offset
+        to, source = (pointer, address) if is_read else (address, pointer)
+        return ClWork(lambda by: by.process.copy(by, to, source, size), (memory,), bool(is_blocking))
 
 
-@enqueues(
-    WRITE, "int clEnqueueWriteBuffer(void *queue, void *buffer, unsigned is_blocking, size_t offset, size_t size, "
-    "const void *pointer, unsigned count, const void *waits, void **event)",
-)  # fmt: skip
-def write_buffer(
-    call: HostCall, queue: ClQueue, handle: int, is_blocking: int, offset: int, size: int, pointer: int
-) -> ClWork:
-    memory = memory_of(call, queue, handle)
-    check_range(call, memory, offset, size)
-    check_host_access(call, memory, is_read=False)
-    _check_pointer(pointer)
-    return ClWork(lambda by: by.process.copy(by, memory.address + offset, pointer, size), (memory,), bool(is_blocking))
+_transfers(READ, "clEnqueueReadBuffer", is_read=True)
+_transfers(WRITE, "clEnqueueWriteBuffer", is_read=False)
 
 
 def _check_pointer(pointer: int) -> None:
