@@ -211,9 +211,7 @@ async def wait_for_events(call: HostCall, count: int, pointer: int) -> int:
     if any(event.context is not events[0].context for event in events):
         refuse(ClError.INVALID_CONTEXT, "the events belong to several contexts")
     await program.wait_for(call, lambda: all(event.has_ended for event in events))
-    if program.order is not None:
-        for event in events:
-            program.order.synchronize(event.clock)
+    program.know(*(event.clock for event in events))
     if any(event.status < 0 for event in events):
         refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     return ClError.SUCCESS
@@ -251,8 +249,8 @@ async def event_info(call: HostCall, handle: int, wanted: int, size: int, value:
     program: OpenClProgram = call.process
     event = program.find(call, handle, ClEvent)
     await program.advance(call)
-    if program.order is not None and event.has_ended:
-        program.order.synchronize(event.clock)
+    if event.has_ended:
+        program.know(event.clock)
     answers: Answers = {
         0x11D0: word(0 if event.command is None else event.command.queue.handle),
         0x11D1: half_word(USER if event.command is None else event.command.kind),
@@ -293,6 +291,6 @@ async def callbacks(call: HostCall) -> int:
         await program.wait(call, lambda: bool(program.callbacks))
         function, words = program.callbacks.pop(0)
         found = program.objects.get(words[0])
-        if program.order is not None and isinstance(found, ClEvent):
-            program.order.synchronize(found.clock)
+        if isinstance(found, ClEvent):
+            program.know(found.clock)
         await call.invoke(function, *words)

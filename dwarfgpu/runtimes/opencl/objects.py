@@ -246,8 +246,8 @@ class ClEvent(ClObject):
     status_of_user: int = SUBMITTED
     callbacks: list[tuple[int, int, int]] = field(factory=list)
     """The states that are waited for, each with the function to call and its data."""
-    clock: Clock = field(factory=dict)
-    """What is done behind it, where that is followed."""
+    clock_of_user: Clock = field(factory=dict)
+    """What the host knew to be done when it set the event, where that is followed."""
 
     NOUN: ClassVar[str] = "event"
     ERROR: ClassVar[ClError] = ClError.INVALID_EVENT
@@ -255,6 +255,11 @@ class ClEvent(ClObject):
     @property
     def status(self) -> int:
         return self.status_of_user if self.command is None else self.command.status
+
+    @property
+    def clock(self) -> Clock:
+        """What is done behind it, where that is followed."""
+        return self.clock_of_user if self.command is None else self.command.clock
 
     @property
     def has_ended(self) -> bool:

@@ -50,14 +50,11 @@ class CommandOrder:
         for clock in before:
             self.order.wait(stream, clock)
         command.work = self.order.issue(stream, what, command.call)
-        clock = self.order.clock(stream)
-        if command.event is not None:
-            command.event.clock = clock
+        command.clock = self.order.clock(stream)
         whole = self._all.setdefault(queue, {})
-        whole |= {each: max(number, whole.get(each, 0)) for each, number in clock.items()}
+        whole |= {each: max(number, whole.get(each, 0)) for each, number in command.clock.items()}
         if command.is_barrier:
             self._barriers[queue] = {**whole}
-        command.clock = clock
 
     def use(self, work: Work | None, address: int, size: int, kind: str) -> None:
         """Take note of memory of the device that a command uses."""
@@ -79,7 +76,7 @@ class CommandOrder:
 
     def set_by_host(self, event: ClEvent) -> None:
         """Keep in an event of the user what the host knows to be done."""
-        event.clock = {**self.order.host}
+        event.clock_of_user = {**self.order.host}
 
     def synchronize(self, clock: Clock) -> None:
         """Let the host know what is done behind a command, or an event."""

@@ -36,6 +36,7 @@ from dwarfgpu.runtimes.prototypes import Api, CallRefused
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.order import Clock
 
 _Kind = TypeVar("_Kind", bound=ClObject)
 API = Api()
@@ -229,10 +230,15 @@ class OpenClProgram(CallingProgram):
         await self.advance(call)
         if is_blocking:
             await self.wait_for(call, lambda: command.has_ended)
-            if self.order is not None:
-                self.order.synchronize(command.clock)
+            self.know(command.clock)
             if command.status < 0:
                 refuse(ClError(command.status))
+
+    def know(self, *clocks: Clock) -> None:
+        """Let the host know what is done behind commands or events, if races are looked for."""
+        if self.order is not None:
+            for clock in clocks:
+                self.order.synchronize(clock)
 
     async def advance(self, call: HostCall) -> None:
         """Do all commands that are ready, by means of a call."""
