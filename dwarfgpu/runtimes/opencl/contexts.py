@@ -73,7 +73,7 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x1003: half_word(3),  # MAX_WORK_ITEM_DIMENSIONS
     0x1004: word(MOST_ITEMS),  # MAX_WORK_GROUP_SIZE
     0x1005: word(MOST_ITEMS, MOST_ITEMS, MOST_ITEMS),  # MAX_WORK_ITEM_SIZES
-    **{wanted: half_word(1) for wanted in (*range(0x1006, 0x100C), *range(0x1034, 0x103D))},  # VECTOR_WIDTHs
+    **{wanted: half_word(1) for wanted in (*range(0x1006, 0x100C), *range(0x1036, 0x103D))},  # VECTOR_WIDTHs
     0x1034: half_word(1),  # PREFERRED_VECTOR_WIDTH_HALF
     0x1035: half_word(1),  # HOST_UNIFIED_MEMORY
     0x100C: half_word(1000),  # MAX_CLOCK_FREQUENCY
