@@ -15,7 +15,6 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output, listing
 from dwarfgpu.questions.selection import Selection, source_of
-from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.backtrace import source_text, standing_text
 from dwarfgpu.render.layout import (
     WIDTH,
@@ -37,7 +36,7 @@ from dwarfgpu.render.layout import (
     wrapped,
 )
 from dwarfgpu.render.written_text import without_styles
-from dwarfgpu.states.program import Program, is_state, open_core, open_program, paths_of
+from dwarfgpu.states.program import Program, is_state, open_core, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -367,13 +366,8 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.states.gpu_cores import has_gpu_state
 
     action, *files = arguments.words or [""]
-    if action not in ("convert", "check", "info", "template"):
-        raise arguments.wrong(f"does convert, check, info or template, not {action[:40]!r}")
-    if action == "template":
-        return _template(files, arguments)
-    for option in ("pc", "state", "o"):
-        if option in arguments.options:
-            raise UsageError(f"--{option} goes with `snapshot template`")
+    if action not in ("convert", "check", "info"):
+        raise arguments.wrong(f"does convert, check or info, not {action[:40]!r}")
     if action == "convert" and len(files) > 1 and has_gpu_state(files[:-1]):
         return _convert_core(files[:-1], files[-1], selection, arguments)
     if len(files) != (2 if action == "convert" else 1):
@@ -397,24 +391,6 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
     if action == "check" and not summary["is_sound"]:
         document.status = BAD_FILE
     return document
-
-
-def _template(files: list[str], arguments: Arguments) -> Document:
-    from dwarfgpu.states.state_template import template
-    from dwarfgpu.states.state_template import text as text_of
-
-    if len(files) != 1:
-        raise UsageError("`snapshot template` needs the name of a file of code")
-    for option in ("waves", "memory", "force"):
-        if option in arguments.options:
-            raise UsageError(f"--{option} does not go with `snapshot template`")
-    output = arguments.get("o")
-    state = template(open_program(files[0]), arguments.get("pc"), arguments.get("state"), output)
-    if output is None:
-        return Document(state, [text_of(state).rstrip("\n")], is_file=True)
-    with whole_output(output, "w", encoding="utf-8") as file:
-        file.write(text_of(state))
-    return Document({"written": output}, ())
 
 
 def _convert_core(sources: list[str], destination: str, selection: Selection, arguments: Arguments) -> Document:

@@ -56,12 +56,14 @@ GONE = {
     "info vtbl": "`print *OBJECT` shows the pointer to the table, and `info symbol` a function in it",
     **dict.fromkeys(("info work-groups", "work-groups"), "use `info waves`: it shows the work-group of each wave"),
     **dict.fromkeys(("address", "maint info address-aliases"), "use a cast: `print (char @generic *) &x`"),
+    "snapshot template": "`info scope PLACE` in `dwarfgpu debug FILE` shows what each variable needs; "
+    "`dwarfgpu docs snapshots` has the form",
     "map --row": "leave it out: a row has as many lanes as fit the work-group and the screen",
     "annotate --compare": "write both with `--profile-format pprof`, and use `pprof -diff_base BEFORE AFTER`",
     "annotate --profile-format callgrind": "use speedscope or pprof",
     "annotate --profile-format collapsed": "use speedscope or pprof",
 }
-"""What dwarfgpu no longer has, and what to use instead: `COMMAND`, `COMMAND --option` or `COMMAND --option VALUE`."""
+"""What dwarfgpu no longer has, and what to use instead: `COMMAND`, `COMMAND WORD`, `COMMAND --option [VALUE]`."""
 
 
 @frozen
@@ -497,13 +499,11 @@ def check_once(flag: str, metavar: object, before: object, value: object) -> Non
 
 def check_gone(name: str, words: Iterable[str]) -> None:
     """Refuse a command, an option or a value of an option that dwarfgpu no longer has, and name its successor."""
-    typed, flag = [name], ""
+    typed = [name]
     for word in (part for each in words for part in each.split("=", 1)):
         if word == "--":
             break
-        if word.startswith("-"):
-            flag = f"{name} --{word.lstrip('-')}"
-        typed.append(flag if word.startswith("-") else f"{flag} {word}")
+        typed.append(f"{name} --{word.lstrip('-')}" if word.startswith("-") else f"{typed[-1]} {word}")
     for each in typed:
         if each in GONE:
             raise UsageError(f"`{each}` is gone", kind="gone", hint=GONE[each])

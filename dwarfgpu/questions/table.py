@@ -400,25 +400,19 @@ COMMANDS = (
             help="Their index, kind, target, offset, size and format. FILE@INDEX or FILE@TARGET names a code object "
                  "in any command.\n\n"
                  "An offset with a + is an offset in the decompressed bundle."),
-    question("maint snapshot", "convert, check or summarise a snapshot, or write a template for one", "files.snapshot",
-             group=FILES, operands="convert|check|info|template FILE [NEW]", repeats="nothing",
+    question("maint snapshot", "convert, check or summarise a snapshot", "files.snapshot",
+             group=FILES, operands="convert|check|info FILE [NEW]", repeats="nothing",
              options=(option("-force", "convert even if code objects have changed"),
                       option("-waves LIST", "convert only these waves of a GPU core file, such as 1,4-7 (all)"),
                       option("-memory LIST", "memory to keep of a GPU core file: stack,lds,args,reachable:N, none "
-                                             "(stack,lds,args)"),
-                      option("-pc A", "for template: where the wave is (0x1900, k, k+0x40 or k.hip:17)"),
-                      option("-state S", "for template: a partly filled state"),
-                      option("-o FILE", "for template: the file to write (standard output)")),
-             shell=shell(CONVERT, "snapshot", SYSROOT, operand("ACTION", "convert, check, info or template"),
-                         operand("NAMES...", "a snapshot; for convert also the new name; for template the code"),
+                                             "(stack,lds,args)")),
+             shell=shell(CONVERT, "snapshot", SYSROOT, operand("ACTION", "convert, check or info"),
+                         operand("NAMES...", "a snapshot; for convert also the new name"),
                          examples=("dwarfgpu snapshot convert stopped.json stopped.dgs",
                                    "dwarfgpu snapshot check stopped.dgs", "dwarfgpu snapshot info stopped.dgs",
-                                   "dwarfgpu snapshot convert gpucore.1234 small.dgs --waves 1-10",
-                                   "dwarfgpu snapshot template k.co --pc k.hip:17 -o state.json")),
+                                   "dwarfgpu snapshot convert gpucore.1234 small.dgs --waves 1-10")),
             help="`convert FILE NEW` writes a snapshot as NEW, `check FILE` reports what is wrong with it, `info "
-                 "FILE` summarises it. `template CODE -pc A` writes a state to fill in: null for each register and "
-                 "memory range that the local variables and the call frame at A need, with comments; with -state S, "
-                 "only those that S lacks.\n\n"
+                 "FILE` summarises it.\n\n"
                  "A name that ends in .dgs is a folder of arrays, any other name a JSON file. FILE is never changed, "
                  "and NEW is written completely or not at all. FILE may be a GPU core file: NEW then gets the waves "
                  "of -waves, the code objects, and the memory of -memory. The default is scratch (stack), local "

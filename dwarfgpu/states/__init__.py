@@ -1,4 +1,4 @@
-"""Programs with their states: snapshots, core files, processes in GDB, and templates.
+"""Programs with their states: snapshots, core files and processes in GDB.
 
 - `program`: a file that is opened and a state that is attached to it: the start for users of the library
 - `hosts` tell scripts which program, wave, frame and lane are selected
@@ -7,5 +7,4 @@
 - `snapshot_files` describes and converts snapshots; `core_conversion`, `core_writing` and `core_summary` work on the
   core files of GPUs
 - `gdb_process` is a process inside GDB, `gdb_capture` copies its waves into a snapshot
-- `state_template` makes a snapshot to fill in
 """

@@ -18,13 +18,14 @@ from dwarfgpu.questions.table import COMMANDS
         ("info lanes -form old", "info lanes --form old"),
         ("info lanes --form=old", "info lanes --form old"),
         ("info lanes -- -old", None),
+        ("info lanes here", "info lanes here"),
+        ("info lanes not here", None),
         ("info lines --old", None),
     ],
 )
 def test_words_that_are_gone(monkeypatch: pytest.MonkeyPatch, line: str, gone: str | None) -> None:
-    monkeypatch.setattr(
-        "dwarfgpu.questions.registry.GONE", dict.fromkeys(("cast", "info lanes --old", "info lanes --form old"), "new")
-    )
+    old = ("cast", "info lanes --old", "info lanes --form old", "info lanes here")
+    monkeypatch.setattr("dwarfgpu.questions.registry.GONE", dict.fromkeys(old, "new"))
     first, second, *rest = line.split()
     names = (first, [second, *rest]) if first == "cast" else (f"{first} {second}", rest)
     if gone is None:

@@ -26,7 +26,7 @@ SEEN_ON_LIGHT_AND_DARK = {"", "0", "1", "2", "31", "32", "33", "34", "35", "36"}
 FILES = {
     "--json": "a document, whose strings cannot be cut",    "--jsonl": "the same, one a line",
     "--sarif": "JSON",          "--csv": "a row a line",
-    "--svg": "a picture",       "--html": "a page",         "report": "a page",         "template": "JSON",
+    "--svg": "a picture",       "--html": "a page",         "report": "a page",
     "completion": "a script",   "gdb-script": "a path, which `$(...)` reads"}  # fmt: skip
 """What is a file of some format also on a screen: its lines are as long as they are. Any other line that is longer
 than the screen is one word, such as a mangled name or a path."""
