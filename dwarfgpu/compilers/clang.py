@@ -113,7 +113,7 @@ def _candidates() -> Iterator[str]:
     chosen = os.environ.get("CLANG")
     newest = (f"clang-{number}" for number in range(NEWEST, OLDEST - 1, -1))
     found = map(shutil.which, [chosen] if chosen else [OF_ROCM, *newest, "clang"])
-    yield from dict.fromkeys(path for path in found if path is not None)
+    yield from filter(None, found)
 
 
 def _install() -> str:

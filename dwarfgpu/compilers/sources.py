@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from dwarfgpu.children import PrivateFolder, folder_of_run
@@ -54,6 +55,7 @@ _EXTENSIONS = [
     for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")
 ]
 """What the library has and clang declares only where it is asked to."""
+_WORD, _MANGLED = re.compile(rb"\w+"), re.compile(rb"_Z(\d+)")
 _UNDEFINED = re.compile(r"undefined (?:hidden )?symbol: (.*)(?:\n>>> referenced by (\S*\.\w+:\d+))?")
 _UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
 _UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|(?<!_)wavefrontsize")
@@ -102,9 +104,16 @@ class Compiled:
     """The warnings of clang."""
 
 
-def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B008 (it never changes)
-    """Compile a file; raise an error with what clang says if it cannot be compiled."""
-    read_input(path)  # the error for a file that cannot be read is ours
+def compile_source(
+    path: str,
+    recipe: Recipe = Recipe(),  # noqa: B008 (it never changes)
+    folder: PrivateFolder | None = None,
+) -> Compiled:
+    """Compile a file in a folder; raise an error with what clang says if it cannot be compiled."""
+    if folder is None:
+        with PrivateFolder() as own:
+            return compile_source(path, recipe, own)
+    content = read_input(path)  # the error for a file that cannot be read is ours
     language = LANGUAGES.get(Path(path).suffix)
     if language is None:
         message = f"{path} is not a source of a kernel by its name"
@@ -118,38 +127,38 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
     if language == "hip" and clang.version < OLDEST_OF_HIP:
         message = f"HIP needs clang {OLDEST_OF_HIP} or later, and {clang.path} has version {clang.version}"
         raise UsageError(message, kind="no_compiler", hint="set CLANG to a newer one")
-    library = Library(clang, target, recipe.options)
+    library = _library(clang, target, tuple(word for word in recipe.options if word.startswith("-m")))
     limit = float("inf") if recipe.is_watched and is_watched() else LIMIT
-    with PrivateFolder() as folder:
-        out = str(folder.path / "k.co")
-        mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
-        words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
-        words += header_words(clang, recipe.options, (target,)) if language == "hip" else []
-        words += recipe.options
-        usual = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
-        parts = usual if recipe.is_linked else []
-        while True:
-            linked = library.linked(parts, folder)
-            try:
-                status, messages = clang.run(
-                    [*words, *linked, path, "-o", out], folder, doing=f"compiling {path}", limit=limit
-                )
-            except TimeoutError:
-                message = f"{clang.path} has not compiled it in {limit} seconds"
-                raise NotCompiled(path, message, "", f"at a terminal, `dwarfgpu compile {path}` waits longer") from None
-            undefined = dict(_UNDEFINED.findall(messages))
-            wanted = {part for name in undefined for part in _parts_of(name)}.difference(parts) or {_RARE}
-            if status == 0 or not undefined or wanted <= {*parts}:
-                break
-            parts = [*parts, *wanted] if parts else usual
-        if status:
-            _check_processor(clang, target, messages)
-            if _CRASH.search(messages):
-                raise _crashed(clang, path, messages, words)
-            raise _refused(path, messages, undefined)
-        if language == "cl":
-            messages = _OF_WRAPPER.sub("", messages)
-        return Compiled(read_input(out), clang, target, messages)
+    out = str(folder.path / "k.co")
+    mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
+    words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
+    words += header_words(clang, recipe.options, (target,)) if language == "hip" else []
+    words += recipe.options
+    usual = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
+    said = b" ".join((content, *(word.encode(errors="replace") for word in recipe.options)))
+    parts = (usual if language == "hip" else library.called(said)) if recipe.is_linked else []
+    while True:
+        linked = library.linked(parts, folder)
+        try:
+            status, messages = clang.run(
+                [*words, *linked, path, "-o", out], folder, doing=f"compiling {path}", limit=limit
+            )
+        except TimeoutError:
+            message = f"{clang.path} has not compiled it in {limit} seconds"
+            raise NotCompiled(path, message, "", f"at a terminal, `dwarfgpu compile {path}` waits longer") from None
+        undefined = dict(_UNDEFINED.findall(messages))
+        wanted = {part for name in undefined for part in _parts_of(name)}.difference(parts) or {_RARE}
+        if status == 0 or not undefined or wanted <= {*parts}:
+            break
+        parts = [*parts, *wanted] if parts else usual
+    if status:
+        _check_processor(clang, target, messages)
+        if _CRASH.search(messages):
+            raise _crashed(clang, path, messages, words)
+        raise _refused(path, messages, undefined)
+    if language == "cl":
+        messages = _OF_WRAPPER.sub("", messages)
+    return Compiled(read_input(out), clang, target, messages)
 
 
 def compiled_into_cache(name: str, level: str, options: tuple[str, ...]) -> str:
@@ -167,6 +176,11 @@ def compiled_into_cache(name: str, level: str, options: tuple[str, ...]) -> str:
     return str(kept)
 
 
+@cache
+def _library(clang: Clang, target: Target, options: tuple[str, ...]) -> Library:
+    return Library(clang, target, options)
+
+
 class Library:
     """The built-in functions, as bitcode for a clang, a processor and options."""
 
@@ -181,6 +195,7 @@ class Library:
         self._target = target
         self._cache = CodeCache("libraries")
         self._built: dict[str, bytes] = {}
+        self._named: dict[str, frozenset[bytes]] = {}
 
     def has(self, part: str) -> bool:
         """Return whether a part was built before."""
@@ -189,6 +204,24 @@ class Library:
             if content is not None:
                 self._built[part] = content
         return part in self._built
+
+    def called(self, source: bytes) -> list[str]:
+        """Return the first part, and those that were built before and have functions with names of a source."""
+        words, parts, known = {*_WORD.findall(source)}, {_FIRST}, self._names(_FIRST)
+        for part in (_ALL, _RARE, _GROUPS):
+            names = self._names(part)
+            if words & (names - known):
+                parts |= {_ALL, part, *([_LOCAL] if part == _GROUPS else [])}
+            known |= names
+        return [*parts]
+
+    def _names(self, part: str) -> frozenset[bytes]:
+        """Return the names of the functions that a part has or calls; none if it was not built before."""
+        if part not in self._named and self.has(part):
+            content = self._built[part]
+            found = (content[name.end() : name.end() + int(name[1])] for name in _MANGLED.finditer(content))
+            self._named[part] = frozenset(found)
+        return self._named.get(part, frozenset())
 
     def linked(self, parts: list[str], folder: PrivateFolder) -> list[str]:
         """Return the words that link parts, which are written into a folder."""

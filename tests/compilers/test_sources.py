@@ -364,6 +364,23 @@ def test_functions_are_linked_only_where_some_are_missing(require_tool, monkeypa
         assert linked == expected
 
 
+CALLING = {
+    b"out[get_global_id(0)] = 1;": set(),
+    b"out[0] = mad_sat(a, b, c);": {"functions.cl"},
+    b"vstore_half4(v, 0, out);": {"functions.cl", "rare.cl"},
+    b"out[0] = sub_group_reduce_add(1);": {"functions.cl", "groups.cl", "scratch.c"},
+}
+
+
+def test_only_parts_are_linked_that_a_source_calls():
+    library = Library(find_clang(), resolve("gfx1100"), ())
+    assert library.called(b"") == ["work_items.cl"]
+    with PrivateFolder() as folder:
+        library.written(PARTS, folder)
+    for text, parts in CALLING.items():
+        assert {*library.called(text)} == {"work_items.cl", *parts}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["CL1.2", "CL2.0"])
 def test_the_library_has_what_clang_declares(require_tool, tmp_path, version):

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import PrivateFolder
@@ -239,7 +238,7 @@ async def link(
     program.keep(call, made)
     _begin(made, given, read)
     made.standard = max(each.standard for each in inputs)
-    folder = _own_folder(program)
+    folder = _own_folder(program).path
     words = ["-c", "-emit-llvm"] if read.is_library else []
     for place, each in enumerate(inputs):
         path = folder / f"linked-{made.number}-{place}.bc"
@@ -307,7 +306,8 @@ def _compiled(
     if known is not None:
         size = int.from_bytes(known[:8], "little")
         return known[8 + size :], known[8 : 8 + size].decode(errors="replace")
-    folder = _own_folder(program) / f"opencl-{code.number}"
+    own = _own_folder(program)
+    folder = own.path / f"opencl-{code.number}"
     folder.mkdir(exist_ok=True)
     for name, content in (headers or {}).items():
         path = folder / name.lstrip("/")
@@ -320,7 +320,7 @@ def _compiled(
     included = (word_ for each in folders for word_ in ("-I", each))
     words = (*words, *included, f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=.")
     try:
-        compiled = compile_source(str(path), Recipe(processor, options.level, words, is_watched=False))
+        compiled = compile_source(str(path), Recipe(processor, options.level, words, is_watched=False), own)
     except (DwarfGpuError, OSError) as error:
         log = getattr(error, "messages", "") or f"{error}\n"
         return b"", log.replace(f"{folder}/", "")
@@ -331,10 +331,10 @@ def _compiled(
     return compiled.code, log
 
 
-def _own_folder(program: OpenClProgram) -> Path:
+def _own_folder(program: OpenClProgram) -> PrivateFolder:
     if program.folder is None:
         program.folder = PrivateFolder()
-    return program.folder.path
+    return program.folder
 
 
 def _key(code: ClCode, processor: str, options: BuildOptions, words: tuple[str, ...]) -> bytes | None:
