@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from attrs import define, field
 
+from dwarfgpu.runtimes.connection import OPEN
 from dwarfgpu.runtimes.device import Misuse, ProgramDevice
 from dwarfgpu.runtimes.host import HostProgram
-from dwarfgpu.runtimes.prototypes import Api
+from dwarfgpu.runtimes.prototypes import Api, CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.children import PrivateFolder
@@ -60,6 +61,8 @@ class CallingProgram:
     API: ClassVar[Api]
     LIBRARY: ClassVar[str]
     """The name of the library of the API."""
+    MISSING: ClassVar[int]
+    """What a function returns that is given a pointer to no memory."""
 
     def __attrs_post_init__(self) -> None:
         self.host = HostProgram(self.number, self.LIBRARY)
@@ -99,6 +102,12 @@ class CallingProgram:
 
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
         raise NotImplementedError
+
+    def missing(self, call: HostCall, address: int, size: int, *, is_written: bool) -> Exception:
+        origin, there = call.doing or call, self.host.reach(address, size, is_written=is_written)
+        which = f"only {there} of {size} bytes at {address:#x} can be {'written' if is_written else 'read'}"
+        self.problem("host-memory", f"{self.name_of_call(origin)}: {which}", origin)
+        return CallRefused(self.MISSING)
 
     def holds(self, call: HostCall) -> bool:
         return self.debugger is not None and self.debugger.holds(self, call)
@@ -194,7 +203,7 @@ class CallingProgram:
         if left < size:
             left = max(1 << 14, size)
             address = self.device.malloc(left)
-            call.protect(address, left, is_open=True)
+            call.protect(address, left, OPEN)
         call.write(address, content)
         self._room = address + size, left - size
         return address

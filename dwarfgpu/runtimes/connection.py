@@ -22,8 +22,10 @@ from typing import Any, Protocol
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 
-CALL, REPLY, HELLO = 1, 2, 3
+CALL, REPLY, HELLO, MISSING = 1, 2, 3, 4
 RETURN, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT = range(1, 10)
+CLOSED, READABLE, OPEN = 0, 1, 3
+"""What the program may do with memory: ``PROT_READ`` and ``PROT_WRITE``."""
 MOST_TEXT = 1 << 20
 PATIENCE = 60.0
 """Seconds in which a program must go on with a message that it has begun."""
@@ -71,6 +73,9 @@ class Process(Protocol):
     def refused(self, call: HostCall, error: DwarfGpuError) -> int:
         """Return what a call gets that an error has ended."""
 
+    def missing(self, call: HostCall, address: int, size: int, *, is_written: bool) -> Exception:
+        """Report memory that a call needs and the program lacks; return what is raised in the call."""
+
     def holds(self, call: HostCall) -> bool:
         """Return whether a call waits until `HostThread.begin`."""
 
@@ -99,6 +104,8 @@ class HostCall:
         """The return addresses, innermost first."""
         self.work: Any = None
         """What it has given to a stream."""
+        self.doing: HostCall | None = None
+        """The call whose command it does."""
 
     def at(self, frames: Sequence[int]) -> HostCall:
         """Return this call as if it came from another place."""
@@ -108,6 +115,11 @@ class HostCall:
         """Return bytes of the program, which has carried out all effects before."""
         self.thread.effect(READ, address, 0, size)
         return _sized(await _reply(), size)
+
+    async def done(self) -> None:
+        """Wait until the program has carried out all effects before."""
+        if self.thread.has_pending:
+            await self.read(0, 0)
 
     async def number_at(self, address: int, size: int = 8) -> int:
         """Return a number of the program."""
@@ -151,9 +163,9 @@ class HostCall:
         """Write text through a stream of the program."""
         self.thread.effect(PRINT, 2 if to_errors else 1, 0, len(text), text)
 
-    def protect(self, address: int, size: int, *, is_open: bool) -> None:
-        """Let the program access memory of the arena, or not any more."""
-        self.thread.effect(PROTECT, address, int(is_open), size)
+    def protect(self, address: int, size: int, access: int) -> None:
+        """Let the program access memory of the arena: `CLOSED`, `READABLE` or `OPEN`."""
+        self.thread.effect(PROTECT, address, access, size)
 
 
 class HostThread:
@@ -167,6 +179,10 @@ class HostThread:
         self._running: list[tuple[HostCall, Coroutine[Callable[[], bool] | None, Any, int | None]]] = []
         self._pending = bytearray()
         self._waits_for: Callable[[], bool] | None = None
+        self._returned: HostCall | None = None
+        """The call whose answer was sent last, unless another effect was sent since."""
+        self._error: Exception | None = None
+        """What the next reply raises in the call that has it."""
 
     @property
     def has_pending(self) -> bool:
@@ -191,6 +207,8 @@ class HostThread:
                 call = HostCall(self, number, values[:words], values[words:])
                 if not self.process.holds(call):
                     self.begin(call)
+            elif kind == MISSING and words == 2 and (self._returned or self._running):
+                self._miss(*array.array("Q", self._take(16)), is_written=bool(number))
             else:
                 return False
             self.process.settle()
@@ -202,6 +220,12 @@ class HostThread:
     def call(self) -> HostCall | None:
         """The call that it is in."""
         return self._running[-1][0] if self._running else None
+
+    def _miss(self, address: int, size: int, *, is_written: bool) -> None:
+        call = self._returned or self._running[-1][0]
+        error = self.process.missing(call, address, size, is_written=is_written)
+        if self._returned is None:
+            self._error = error
 
     def go_on(self) -> bool:
         """Go on with a call that waits, if what it waits for is true; return whether that was so."""
@@ -226,23 +250,25 @@ class HostThread:
             self._running.append((call, returned))
             self._resume(None)
         else:
-            self._return(returned)
+            self._return(call, returned)
 
     def _resume(self, reply: bytes | None) -> None:
         call, running = self._running[-1]
-        self._waits_for = None
+        self._waits_for, problem, self._error = None, self._error, None
         try:
-            self._waits_for = running.send(reply)
+            self._waits_for = running.send(reply) if problem is None else running.throw(problem)
         except StopIteration as stop:
             self._running.pop()
-            self._return(stop.value)
+            self._return(call, stop.value)
         except DwarfGpuError as error:
             self._running.pop()
-            self._return(self.process.refused(call, error))
+            self._return(call, self.process.refused(call, error))
         else:
+            self._returned = None
             self._flush()
 
-    def _return(self, result: Any) -> None:
+    def _return(self, call: HostCall, result: Any) -> None:
+        self._returned = call
         self.effect(RETURN, (result or 0) & (1 << 64) - 1, 0, 0)
         self.process.answered(self._flush)
 

@@ -96,6 +96,14 @@ class HostProgram:
             ]
         return [line for frame in frames if frame for line in self.at(frame - 1)]
 
+    def reach(self, address: int, size: int, *, is_written: bool) -> int:
+        """Return how many bytes from an address on the program can read, or write."""
+        end = address
+        for first, last, words in self._ranges():
+            if first <= end < last and ("w" if is_written else "r") in words[1]:
+                end = last
+        return min(end - address, size)
+
     def unknown(self, frames: Sequence[int]) -> list[int]:
         """Return the addresses of names that were not read yet."""
         return [each for file, name, _line in _scripted(frames) for each in (file, name) if each not in self.names]
@@ -183,13 +191,18 @@ class HostProgram:
             found = next((part for part in self._mapped if part.first <= address < part.end), None)
         return found
 
-    def _read(self) -> Iterator[_MappedFile]:
+    def _ranges(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield the memory of the program as the system describes it."""
         try:
             lines = Path(f"/proc/{self.number}/maps").read_text(errors="surrogateescape").splitlines()
         except OSError:
             return
         for line in lines:
             words = line.split(None, 5)
+            first, _, end = words[0].partition("-")
+            yield int(first, 16), int(end, 16), words
+
+    def _read(self) -> Iterator[_MappedFile]:
+        for first, end, words in self._ranges():
             if len(words) == 6 and words[5].startswith("/") and "x" in words[1]:
-                first, end = (int(part, 16) for part in words[0].split("-"))
                 yield _MappedFile(first, end, int(words[2], 16), words[5].removesuffix(" (deleted)"))

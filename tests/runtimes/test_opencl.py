@@ -117,6 +117,33 @@ def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     assert (mended.returncode, mended.stderr) == (0, "1 launch, 1 kernel, no error\n")
 
 
+OF_HOST = {
+    "read": "error: clEnqueueReadBuffer: only 0 of 256 bytes at 0x{any} can be written at {line}",
+    "write": "error: clEnqueueWriteBuffer: only 0 of 256 bytes at 0x{any} can be read at {line}",
+    "part": "error: clEnqueueReadBuffer: only 96 of 256 bytes at 0x{any} can be written at {line}",
+    "constant": "error: clEnqueueReadBuffer: only 0 of 5 bytes at 0x{any} can be written at {line}",
+    "create": "error: clCreateBuffer: only 0 of 256 bytes at 0x{any} can be read at {line}",
+    "reading": "the host writes byte 4 of `cells` from {any}, which is mapped for reading at {any} mapped at {any}",
+    "unmapped": "the host writes byte 8 of the memory that `used` from {any} uses without a map for it at {any}",
+    "used": "the host writes bytes 8 to 12 of the memory that `used` from {any} uses without a map for it at {any}",
+    "unseen": "no map or read shows the host bytes 0 to 252 of `used` from {any}, which a kernel has written at {any}",
+}
+"""What is said of each mistake of ``hostmemory.c``."""
+
+
+@pytest.mark.parametrize("mistake", OF_HOST)
+def test_memory_of_the_host(built: Callable[[str], Path], mistake: str) -> None:
+    source = (PROGRAMS / "hostmemory.c").read_text().splitlines()
+    line = next((at for at, text in enumerate(source, 1) if f'(IS("{mistake}"))' in text), 0)
+    wanted = (
+        re.escape(OF_HOST[mistake]).replace(r"\{any\}", "[^ ]+( in main)?").replace(r"\{line\}", f"hostmemory.c:{line}")
+    )
+    done = dwarfgpu("exec", built("hostmemory"), mistake)
+    assert re.search(wanted, joined(done.stderr)), done.stderr
+    right = dwarfgpu("exec", built("hostmemory"), mistake, "right")
+    assert (right.returncode, right.stderr.rpartition(",")[2]) == (0, " no error\n")
+
+
 ANSWERS = """\
 build 0
 attributes reqd_work_group_size(4,2,1) vec_type_hint(uchar2)

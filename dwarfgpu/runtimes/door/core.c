@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CALL = 1, REPLY = 2, HELLO = 3 };
+enum { CALL = 1, REPLY, HELLO, MISSING };
 enum { RETURN = 1, READ, TEXT, GATHER, WRITE, COPY, PRINT, INVOKE, PROTECT };
-enum { MOST_FRAMES = 24, MOST_WORDS = 24, MOST_SCRIPT_LINES = 8 };
+enum { MOST_FRAMES = 24, MOST_WORDS = 24, MOST_SCRIPT_LINES = 8, PAGE = 4096 };
 
 typedef struct { uint32_t kind, number, words, frames; } request;
 typedef struct { uint32_t kind, unused; word to, from, size; } effect;
@@ -32,6 +33,8 @@ static unsigned process_number;  // grows with each fork
 static struct sigaction handled_before;
 static __thread int connection = -1;
 static __thread unsigned connected_in;
+static __thread sigjmp_buf *guard;  // where a violation leads, while memory is looked at
+static __thread int is_reported;    // whether the device knows what is missing, until its next reply
 
 static int sent(const void *bytes, size_t size) {
   const char *next = bytes;
@@ -57,6 +60,7 @@ static int received(void *bytes, size_t size) {
 
 static int replied(const void *bytes, size_t size) {
   struct { uint32_t kind, unused; word size; } head = {REPLY, 0, size};
+  is_reported = 0;
   return sent(&head, sizeof head) && sent(bytes, size);
 }
 
@@ -64,6 +68,24 @@ static int replied(const void *bytes, size_t size) {
 static char *reachable(word address) {
   int is_inside = arena && address - (word)arena < arena_size;
   return is_inside ? shadow + (address - (word)arena) : (char *)address;
+}
+
+// Whether the program has memory: each page is touched. If not, the device gets to know it before its next reply.
+static int is_memory(word address, word size, int is_written) {
+  struct { request head; word address, size; } message = {{MISSING, (uint32_t)is_written, 2, 0}, address, size};
+  sigjmp_buf here;
+  if (arena && address - (word)arena < arena_size) return 1;
+  if (!sigsetjmp(here, 0)) {
+    guard = &here;
+    for (word at = address; at - address < size; at = (at | (PAGE - 1)) + 1)
+      if (is_written) __atomic_fetch_or((char *)at, 0, __ATOMIC_RELAXED);
+      else (void)*(volatile char *)at;
+    guard = NULL;
+    return 1;
+  }
+  guard = NULL;
+  if (!is_reported) is_reported = sent(&message, sizeof message);
+  return 0;
 }
 
 static void disconnect(void *one_more) {
@@ -80,6 +102,7 @@ static void after_fork(void) {
 // The access is repeated afterwards, and ends the program as it would have, unless the answer says that it is let in.
 static void violated(int number, siginfo_t *about, void *context) {
   (void)number, (void)context;
+  if (guard) siglongjmp(*guard, 1);
   word address = (word)about->si_addr;
   int is_device = arena && address - (word)arena < arena_size && !is_lost;
   if (is_device && dwarfgpu_call(0, &address, 1) == 1) return;
@@ -155,11 +178,13 @@ static int is_ready(void) {
 }
 
 // Send the bytes behind the pointers of an array, so many of each.
-static int gathered(const effect *wanted) {
+static int gathered(effect *wanted) {
   uint32_t *sizes = malloc(wanted->size * sizeof *sizes + 1);
   word total = 0, at = 0;
   int is_good = sizes && received(sizes, wanted->size * sizeof *sizes);
-  for (word i = 0; is_good && i < wanted->size; i++) total += sizes[i];
+  int is_there = is_good && is_memory(wanted->to, wanted->size * sizeof(word), 0);
+  for (word i = 0; is_there && i < wanted->size; total += sizes[i++]) is_there = is_memory(((word *)wanted->to)[i], sizes[i], 0);
+  if (is_good && !is_there) total = wanted->size = 0;
   char *bytes = is_good ? malloc(total + 1) : NULL;
   for (word i = 0; bytes && i < wanted->size; at += sizes[i++]) memcpy(bytes + at, ((void **)wanted->to)[i], sizes[i]);
   is_good = bytes && replied(bytes, total);
@@ -187,16 +212,31 @@ static int invoked(const effect *wanted) {
   return replied(&result, sizeof result);
 }
 
-static int done(const effect *wanted) {
+// Put what comes where it belongs, or nowhere.
+static int written(const effect *wanted) {
+  if (is_memory(wanted->to, wanted->size, 1)) return received(reachable(wanted->to), wanted->size);
+  char nowhere[PAGE];
+  for (word left = wanted->size, count; left; left -= count)
+    if (!received(nowhere, count = left < sizeof nowhere ? left : sizeof nowhere)) return 0;
+  return 1;
+}
+
+static int copied(const effect *wanted) {
+  if (is_memory(wanted->from, wanted->size, 0) && is_memory(wanted->to, wanted->size, 1))
+    memmove(reachable(wanted->to), reachable(wanted->from), wanted->size);
+  return 1;
+}
+
+static int done(effect *wanted) {
   switch (wanted->kind) {
-    case READ: return replied(reachable(wanted->to), wanted->size);
-    case TEXT: return replied((char *)wanted->to, strnlen((char *)wanted->to, wanted->size));
+    case READ: return replied(reachable(wanted->to), is_memory(wanted->to, wanted->size, 0) ? wanted->size : 0);
+    case TEXT: return replied((char *)wanted->to, is_memory(wanted->to, 1, 0) ? strnlen((char *)wanted->to, wanted->size) : 0);
     case GATHER: return gathered(wanted);
-    case WRITE: return received(reachable(wanted->to), wanted->size);
-    case COPY: memmove(reachable(wanted->to), reachable(wanted->from), wanted->size); return 1;
+    case WRITE: return written(wanted);
+    case COPY: return copied(wanted);
     case PRINT: return printed(wanted);
     case INVOKE: return invoked(wanted);
-    case PROTECT: mprotect((void *)wanted->to, wanted->size, wanted->from ? PROT_READ | PROT_WRITE : PROT_NONE); return 1;
+    case PROTECT: mprotect((void *)wanted->to, wanted->size, (int)wanted->from); return 1;
     default: return 0;
   }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.arena import DEVICE, HOST, MANAGED
+from dwarfgpu.runtimes.connection import CLOSED, OPEN
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, Failure
 from dwarfgpu.runtimes.hip.streams import check_no_capture, record_node, stream_for_work, streamed
@@ -46,7 +47,7 @@ def allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
     if not address:
         return Failure(errors.OUT_OF_MEMORY)
     if kind != DEVICE:
-        call.protect(address, -(-size // 4096) * 4096, is_open=True)
+        call.protect(address, -(-size // 4096) * 4096, OPEN)
     return errors.SUCCESS
 
 
@@ -127,7 +128,7 @@ def release(call: HostCall, pointer: int) -> int:
     freed = program.device.free(pointer, call)
     if freed is None:
         return Failure(errors.INVALID_VALUE)
-    call.protect(freed.address, freed.pages, is_open=False)
+    call.protect(freed.address, freed.pages, CLOSED)
     if program.order is not None:
         program.order.synchronize(call)
     return errors.SUCCESS

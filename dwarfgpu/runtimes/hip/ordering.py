@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from dwarfgpu.runtimes.arena import DEVICE, GUARD
+from dwarfgpu.runtimes.connection import CLOSED, OPEN
 from dwarfgpu.runtimes.hip.work import LEGACY_HANDLES, NON_BLOCKING, PER_THREAD
 from dwarfgpu.runtimes.order import ATOMIC, LEGACY, WRITE, HostOrder, Work, shared_place
 
@@ -78,7 +79,7 @@ class ProgramOrder:
         buffer = self.arena.holding(address)
         if call.work is not None and buffer is not None and buffer.kind != DEVICE and buffer.origin is not None:
             self._closed[buffer.address] = buffer, call.work
-            call.protect(buffer.address, buffer.pages, is_open=False)
+            call.protect(buffer.address, buffer.pages, CLOSED)
 
     # --- What the host waits for --------------------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ class ProgramOrder:
             if work.is_before(self.order.host):
                 del self._closed[address]
                 if buffer.freed is None:
-                    call.protect(buffer.address, buffer.pages, is_open=True)
+                    call.protect(buffer.address, buffer.pages, OPEN)
 
     def record(self, call: HostCall, event: HipEvent, handle: int) -> None:
         """Keep in an event what is done where a stream is."""
@@ -124,5 +125,5 @@ class ProgramOrder:
         )
         more = ("written", work.call), ("allocated", buffer.origin)
         self.problem("host-order", message, call, *more)
-        call.protect(buffer.address, buffer.pages, is_open=True)
+        call.protect(buffer.address, buffer.pages, OPEN)
         return True

@@ -32,6 +32,10 @@ USUAL = "gfx1100"
 """The processor of a program that has registered no code yet."""
 
 
+class Failure(int):
+    """An error that a function of the API returns."""
+
+
 @define(eq=False)
 class FatBinary:
     """Code that a program has registered, or loaded: opened at its first use."""
@@ -70,6 +74,7 @@ class HipProgram(CallingProgram):
 
     API: ClassVar[Api] = API
     LIBRARY: ClassVar[str] = "libamdhip64.so"
+    MISSING: ClassVar[int] = Failure(errors.INVALID_VALUE)
 
     binaries: dict[int, FatBinary] = field(factory=dict)
     kernels: dict[int, tuple[FatBinary, str]] = field(factory=dict)
@@ -280,10 +285,6 @@ class HipProgram(CallingProgram):
     def now(self) -> float:
         """Return the time of events, in milliseconds."""
         return time.perf_counter() * 1000
-
-
-class Failure(int):
-    """An error that a function of the API returns."""
 
 
 def _processors(content: bytes) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.runtimes.arena import MANAGED
+from dwarfgpu.runtimes.connection import OPEN
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure, FatBinary
 from dwarfgpu.runtimes.hip.streams import streamed
@@ -98,7 +99,7 @@ async def register_managed(
     """Allocate a managed variable, before the program can use it."""
     program: HipProgram = call.process
     address = program.device.malloc(size, MANAGED)
-    call.protect(address, size, is_open=True)
+    call.protect(address, size, OPEN)
     call.copy(address, initial, size)
     call.write_number(pointer, address)
     variable = DeviceVariable(program.binary(binary), await call.text(name), size)

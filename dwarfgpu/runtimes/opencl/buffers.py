@@ -60,8 +60,8 @@ def check_flags(flags: int, host: int) -> int:
 
 
 @creates("void *clCreateBuffer(void *context, uint64_t flags, size_t size, void *host, int *error)")
-def create_buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> ClMemory:
-    return _buffer(call, context, flags, size, host)
+async def create_buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> ClMemory:
+    return await _buffer(call, context, flags, size, host)
 
 
 @creates(
@@ -73,12 +73,12 @@ async def create_buffer_with(
 ) -> ClMemory:
     if await properties_at(call, properties):
         refuse(ClError.INVALID_PROPERTY, "buffers have no properties here")
-    made = _buffer(call, context, flags, size, host)
+    made = await _buffer(call, context, flags, size, host)
     made.properties = word(0) if properties else b""
     return made
 
 
-def _buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> ClMemory:
+async def _buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> ClMemory:
     program: OpenClProgram = call.process
     owner = program.find(call, context, ClContext)
     flags = check_flags(flags, host)
@@ -89,6 +89,7 @@ def _buffer(call: HostCall, context: int, flags: int, size: int, host: int) -> C
     made = ClMemory(origin=call, context=owner, flags=flags, size=size, host=host, address=address, is_shared=is_shared)
     if host and not is_shared:
         program.copy(call, address, host, size)
+        await program.begin_use(call, made)
     return program.keep(call, made)
 
 
@@ -395,11 +396,15 @@ async def map_memory(
         nonlocal pointer
         memory, pointer, mapping = make(on)
         memory.mappings.setdefault(pointer, []).append(mapping)
+        used = memory.host_memory
 
-        def run(by: HostCall) -> None:
+        async def run(by: HostCall) -> None:
+            if used is not None:
+                await used.check(by)
+                used.maps += mapping.is_written
             if not mapping.flags & MAP_WRITE_ALL:
                 mapping.fetch(by)
-            by.process.open(by, memory)
+            by.process.open(by, memory, mapping.access)
 
         return ClWork(run, (memory,), bool(is_blocking))
 
@@ -419,9 +424,14 @@ def unmap(call: HostCall, queue: ClQueue, handle: int, pointer: int) -> ClWork:
     if not memory.mappings[pointer]:
         del memory.mappings[pointer]
 
-    def run(by: HostCall) -> None:
-        if mapping.flags & (MAP_WRITE | MAP_WRITE_ALL):
+    async def run(by: HostCall) -> None:
+        if mapping.is_written:
             mapping.store(by)
-        by.process.close(by, memory)
+        by.process.open(by, memory, mapping.access, change=-1)
+        used = memory.host_memory
+        if used is not None:
+            used.maps -= mapping.is_written
+            await by.done()
+            await used.check(by)
 
     return ClWork(run, (memory,))

@@ -176,7 +176,7 @@ async def run_native(
             program.open(by, memory)
         await by.invoke(function, program.place(by, bytes(content)) if content else 0)
         for memory in used:
-            program.close(by, memory)
+            program.open(by, memory, change=-1)
             program.device.define(memory.address, memory.size)
 
     return ClWork(run, used)

@@ -94,7 +94,7 @@ async def create_image(call: HostCall, context: int, flags: int, form: int, desc
     shape, width, height, depth, layers, row, slice_, levels, samples, source = fields
     if levels or samples:
         refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "an image has neither levels nor samples")
-    return _image(
+    return await _image(
         call, context, flags, (order, kind), (shape, width, height, depth, layers), (row, slice_), host, source
     )
 
@@ -121,7 +121,7 @@ async def create_plane(
     call: HostCall, context: int, flags: int, form: int, width: int, height: int, row: int, host: int
 ) -> ClMemory:
     shape = (IMAGE_2D, width, height, 0, 0)
-    return _image(call, context, flags, await _format(call, form), shape, (row, 0), host, 0)
+    return await _image(call, context, flags, await _format(call, form), shape, (row, 0), host, 0)
 
 
 @creates(
@@ -133,7 +133,7 @@ async def create_block(
     host: int,
 ) -> ClMemory:  # fmt: skip
     shape = (IMAGE_3D, width, height, depth, 0)
-    return _image(call, context, flags, await _format(call, form), shape, (row, slice_), host, 0)
+    return await _image(call, context, flags, await _format(call, form), shape, (row, slice_), host, 0)
 
 
 async def _format(call: HostCall, pointer: int) -> tuple[int, int]:
@@ -147,7 +147,7 @@ async def _format(call: HostCall, pointer: int) -> tuple[int, int]:
     return order, kind
 
 
-def _image(
+async def _image(
     call: HostCall,
     context: int,
     flags: int,
@@ -185,6 +185,7 @@ def _image(
     )  # fmt: skip
     if parent is None and flags & (USE_HOST | COPY_HOST):
         _transfer(call, made, (0, 0, 0), form.extents, host, (form.host_row, form.host_slice), is_read=False)
+        await program.begin_use(call, made)
     return program.keep(call, made)
 
 

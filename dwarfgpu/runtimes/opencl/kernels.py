@@ -14,8 +14,6 @@ from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.images import flags_of
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
 from dwarfgpu.runtimes.opencl.objects import (
-    MAP_WRITE,
-    MAP_WRITE_ALL,
     READ_ONLY,
     WRITE_ONLY,
     ClCode,
@@ -375,14 +373,19 @@ def _work(
     async def run(by: HostCall) -> None:
         if not all(grid):
             return
-        if by.thread.has_pending:
-            await by.read(0, 0)
+        await by.done()
         _check_maps(call, name, used)
+        of_host = [each.host_memory for each in used if isinstance(each, ClMemory) and each.host_memory is not None]
+        for memory in of_host:
+            await memory.check(by)
+        before = [bytes(memory.device) for memory in of_host]
         launch = program.device.launch(
             kernel.kernel, tuple(grid), sizes, segment, shared=shared, offset=tuple(offset), origin=call
         )
         if launch.running is not None and launch.halt is None:  # a debugger ends it
             await program.wait(by, lambda: launch.halt is not None)
+        for memory, content in zip(of_host, before, strict=True):
+            memory.launched(call, content)
         program.time += launch.executed
         if program.order is not None:
             if by.work is not None:
@@ -398,7 +401,7 @@ def _check_maps(call: HostCall, name: str, used: tuple[ClObject, ...]) -> None:
     """Report memory that a kernel uses while the host has it for writing."""
     for memory in used:
         for mapping in chain.from_iterable(memory.mappings.values()) if isinstance(memory, ClMemory) else ():
-            if mapping.flags & (MAP_WRITE | MAP_WRITE_ALL):
+            if mapping.is_written:
                 message = f"{name} uses {call.process.named(memory)} while it is mapped for writing"
                 call.process.problem("map", message, call, ("mapped", mapping.call), ("created", memory.origin))
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import define, field
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.runtimes.connection import OPEN, READABLE
 from dwarfgpu.runtimes.opencl.errors import ClError
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import LoadedModule, ModuleKernel, ProgramDevice
+    from dwarfgpu.runtimes.opencl.host_memory import HostMemory
     from dwarfgpu.runtimes.order import Clock, Work
 
 QUEUED, SUBMITTED, RUNNING, COMPLETE = 3, 2, 1, 0
@@ -150,6 +152,15 @@ class ClMapping:
     """Puts back what the host has written."""
     call: HostCall
 
+    @property
+    def is_written(self) -> bool:
+        return bool(self.flags & (MAP_WRITE | MAP_WRITE_ALL))
+
+    @property
+    def access(self) -> int:
+        """What the host may do with it."""
+        return OPEN if self.is_written else READABLE
+
 
 @define(eq=False, kw_only=True)
 class ClMemory(ClObject):
@@ -178,6 +189,14 @@ class ClMemory(ClObject):
 
     NOUN: ClassVar[str] = "memory object"
     ERROR: ClassVar[ClError] = ClError.INVALID_MEM_OBJECT
+
+    of_host: HostMemory | None = None
+    """The memory of the host that it uses, where it is followed."""
+
+    @property
+    def host_memory(self) -> HostMemory | None:
+        """The memory of the host that it uses, also as a part."""
+        return self.of_host if self.parent is None else self.parent.host_memory
 
     @property
     def uses_host(self) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import define, field
@@ -14,7 +15,9 @@ from dwarfgpu.execution import faults
 from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.runtimes.arena import DEVICE
 from dwarfgpu.runtimes.calling import CallingProgram
+from dwarfgpu.runtimes.connection import CLOSED, OPEN, READABLE
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
+from dwarfgpu.runtimes.opencl.host_memory import HostMemory
 from dwarfgpu.runtimes.opencl.objects import (
     COMPLETE,
     READ_ONLY,
@@ -54,6 +57,7 @@ class OpenClProgram(CallingProgram):
 
     API: ClassVar[Api] = API
     LIBRARY: ClassVar[str] = "libdwarfgpu-opencl.so"
+    MISSING: ClassVar[int] = ClFailure(ClError.INVALID_VALUE)
 
     objects: dict[int, ClObject] = field(factory=dict)
     """All that were ever made, by their handles: a handle is never used again."""
@@ -66,8 +70,8 @@ class OpenClProgram(CallingProgram):
     callbacks: list[tuple[int, tuple[int, ...]]] = field(factory=list)
     """The functions of the program that are to be called, with their arguments."""
     queues: list[ClQueue] = field(factory=list)
-    opened: Counter[int] = field(factory=Counter)
-    """How often buffers are mapped, by their addresses."""
+    opened: Counter[tuple[int, int]] = field(factory=Counter)
+    """How often buffers are mapped, by their addresses and what the host may do with them."""
     sources: int = 0
     """How many programs were made."""
     is_stuck: bool = False
@@ -76,6 +80,8 @@ class OpenClProgram(CallingProgram):
     """The clock of events, which grows with what is done and so is the same in each run."""
     order: CommandOrder | None = None
     """What is ordered, if races are looked for."""
+    host_memories: list[HostMemory] = field(factory=list)
+    """The memory of the host that objects use."""
     unread: list[tuple[HostCall, int]] = field(factory=list)
     """The calls that have failed."""
 
@@ -136,6 +142,8 @@ class OpenClProgram(CallingProgram):
             name = self.name_of_call(call)
             if self.host.discards(call.frames, name):
                 self.problem("unread-error", f"{name} fails with {ClError(number)}, and nothing looks at that", call)
+        for used in self.host_memories:
+            used.end()
         for found in self.objects.values():
             if isinstance(found, ClMemory) and found.references > 0 and self.device.failed is None:
                 size = f": {found.size} bytes"
@@ -197,6 +205,9 @@ class OpenClProgram(CallingProgram):
                 mapped = next(iter(found.mappings.values()))[0]
                 message = f"{self.named(found)} is released while it is mapped"
                 self.problem("map", message, call, ("mapped", mapped.call), ("created", found.origin))
+            if found.of_host is not None:
+                self.host_memories.remove(found.of_host)
+                found.of_host.end()
             if found.parent is not None:
                 found.parent.uses -= 1
                 self.end_unused(call, found.parent)
@@ -204,7 +215,7 @@ class OpenClProgram(CallingProgram):
             if own:
                 buffer = self.device.arena.holding(own)
                 if buffer is not None and buffer.freed is None:
-                    call.protect(buffer.address, buffer.pages, is_open=False)
+                    call.protect(buffer.address, buffer.pages, CLOSED)
                     self.device.free(buffer.address, found.released)
 
     # --- Commands -----------------------------------------------------------------------------------------------------
@@ -258,28 +269,31 @@ class OpenClProgram(CallingProgram):
         status: int = ClError.OUT_OF_RESOURCES
         self._set(command, RUNNING)
         command.times[2] = self.now()
-        outer, call.work = call.work, command.work
+        outer, call.work, call.doing = (call.work, call.doing), command.work, command.call
         try:
             if any(event.status < 0 for event in command.waits):
                 refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+            for used in filter(None, (each.host_memory for each in command.uses if isinstance(each, ClMemory))):
+                used.unseen = None
             done = command.run(call)
             if inspect.iscoroutine(done):
                 await done
-            if call.thread.has_pending:
-                await call.read(0, 0)  # what it copies is there before others know that it has ended
+            await call.done()  # what it copies is there before others know that it has ended
+            for used in self.host_memories:
+                await used.refresh(call)
             status = COMPLETE
         except CallRefused as refused:
             status = refused.result
             if refused.result.message is not None:
                 self.report_failure(command.call, refused.result)
         finally:
-            call.work = outer
+            call.work, call.doing = outer
             command.times[3] = self.now()
             command.queue.commands.remove(command)
             self._set(command, status)
-            for used in (*command.uses, command.queue):
-                used.uses -= 1
-                self.end_unused(call, used)
+            for each in (*command.uses, command.queue):
+                each.uses -= 1
+                self.end_unused(call, each)
 
     def _set(self, command: ClCommand, status: int) -> None:
         command.status = status
@@ -311,20 +325,42 @@ class OpenClProgram(CallingProgram):
             refuse(ClError.MEM_OBJECT_ALLOCATION_FAILURE, f"there is no room for {size} bytes")
         return address
 
-    def open(self, call: HostCall, memory: ClMemory) -> None:
-        """Let the host access the memory of the device that an object is."""
-        buffer = self.device.arena.holding(memory.address)
-        if buffer is not None and buffer.kind == DEVICE:
-            self.opened[buffer.address] += 1
-            call.protect(buffer.address, buffer.pages, is_open=True)
+    async def begin_use(self, call: HostCall, memory: ClMemory) -> None:
+        """Wait until an object has what its creator gives; follow memory of the host that it uses, but for gaps."""
+        await call.done()
+        form = memory.image
+        has_gaps = form is not None and (form.host_row, form.host_slice) != (form.row, form.slice)
+        if not memory.uses_host or has_gaps:
+            return
+        view = self.device.arena.view(memory.address, memory.size)
+        memory.of_host = HostMemory(
+            memory.host, bytearray(view), view, bool(memory.flags & WRITE_ONLY), lambda: self.named(memory),
+            lambda message, by: self.problem("map", message, by, ("created", memory.origin)),
+        )  # fmt: skip
+        self.host_memories.append(memory.of_host)
 
-    def close(self, call: HostCall, memory: ClMemory) -> None:
-        """Let the host access the memory of an object no more, unless another map needs it."""
+    def open(self, call: HostCall, memory: ClMemory, access: int = OPEN, change: int = 1) -> None:
+        """Let the host access the memory of an object; with ``change`` -1 no more, unless another map needs it."""
         buffer = self.device.arena.holding(memory.address)
         if buffer is not None and buffer.kind == DEVICE:
-            self.opened[buffer.address] -= 1
-            if not self.opened[buffer.address]:
-                call.protect(buffer.address, buffer.pages, is_open=False)
+            self.opened[buffer.address, access] += change
+            needed = (each for each in (OPEN, READABLE) if self.opened[buffer.address, each])
+            call.protect(buffer.address, buffer.pages, next(needed, CLOSED))
+
+    def violated(self, call: HostCall, address: int) -> int:
+        """Let the host write what it has mapped for reading, once that is reported (OpenCL API 3.0, 5.5.4)."""
+        buffer = self.device.arena.holding(address)
+        if buffer is None or not self.opened[buffer.address, READABLE] or address >= buffer.address + buffer.pages:
+            return super().violated(call, address)
+        objects = (each for each in self.objects.values() if isinstance(each, ClMemory) and each.mappings)
+        memory = next(each for each in objects if self.device.arena.holding(each.address) is buffer)
+        mapped = next(chain.from_iterable(memory.mappings.values())).call
+        message = (
+            f"the host writes byte {address - memory.address} of {self.named(memory)}, which is mapped for reading"
+        )
+        self.problem("map", message, call, ("mapped", mapped), ("created", memory.origin))
+        call.protect(buffer.address, buffer.pages, OPEN)
+        return 1
 
     async def words_at(self, call: HostCall, pointer: int, count: int) -> list[int]:
         """Return words of 8 bytes that a program has."""
@@ -337,6 +373,9 @@ class OpenClProgram(CallingProgram):
         call.copy(to, source, size)
         if to in self.device.arena:
             self.device.define(to, size)
+        for used in self.host_memories:
+            used.exchange(to, size)
+            used.exchange(source, size)
         self._use(call, to, size, WRITE)
         self._use(call, source, size, READ)
 

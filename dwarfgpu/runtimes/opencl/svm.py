@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.runtimes.arena import MANAGED
+from dwarfgpu.runtimes.connection import CLOSED, OPEN
 from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues
 from dwarfgpu.runtimes.opencl.contexts import MOST_ALLOCATED
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
@@ -33,7 +34,7 @@ def allocate(call: HostCall, context: int, flags: int, size: int, alignment: int
         return 0  # the device has none with the host
     address = program.device.malloc(size, MANAGED, call)
     if address:
-        call.protect(address, -(-size // 4096) * 4096, is_open=True)
+        call.protect(address, -(-size // 4096) * 4096, OPEN)
     return address
 
 
@@ -48,7 +49,7 @@ def _free(call: HostCall, pointer: int) -> None:
     program: OpenClProgram = call.process
     buffer = program.device.free(pointer, call)
     if buffer is not None:
-        call.protect(buffer.address, buffer.pages, is_open=False)
+        call.protect(buffer.address, buffer.pages, CLOSED)
 
 
 @enqueues(
