@@ -12,11 +12,12 @@ import attrs
 
 from dwarfgpu.dap.places import source_body, source_named
 from dwarfgpu.dap.requests import RequestArguments
-from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, Breakpoint
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH, Breakpoint
 from dwarfgpu.execution.checks.findings import CHECKS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.breakpoints import set_watchpoint
+from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.values import LogText
 from dwarfgpu.render.lanes import stop_text
 
@@ -119,22 +120,46 @@ class ClientPoints:
 
     def _set(self, wanted: ClientPoint) -> None:
         session, wish = self._session, wanted.wish
-        if session.debugger.attached is None:
-            wanted.message = "it is set when the kernel is launched"
-            return
         try:
-            debugging = session.debugging
             rule = hit_rule(wish.hits)
-            wanted.point = self._watch(debugging, wish) if wish.kind == DATA else self._break(debugging, wish)
-            wanted.point.hit_rule, wanted.message = rule, None
+            point = self._later(wish) if session.debugger.attached is None else self._now(session.debugging, wish)
+            if point is not None:
+                point.hit_rule = rule
+            wanted.point, wanted.message = point, None if point else "it is set when the kernel is launched"
         except DwarfGpuError as error:
             wanted.message = error.message
 
+    def _now(self, debugging: Debugging, wish: PointWish) -> Breakpoint:
+        if wish.kind == DATA:
+            return self._watch(debugging, wish)
+        try:
+            return self._break(debugging, wish)
+        except DwarfGpuError:
+            point = self._later(wish)
+            if point is None:
+                raise
+            return point
+
+    def _later(self, wish: PointWish) -> Breakpoint | None:
+        """Return a breakpoint of a whole program, at a line of the host or in a kernel that is not launched yet."""
+        run = self._session.debugger.state_of(KernelRun)
+        if run.whole is None or wish.kind not in (LINE, FUNCTION) or wish.log is not None:
+            return None
+        place = self._place(wish)
+        if not run.whole.knows(place):
+            raise NotFound("no_symbol", f"neither a kernel nor the program has code at {place}")
+        point = run.points.add(BREAK, place)
+        point.condition = wish.condition
+        return point
+
+    def _place(self, wish: PointWish) -> str:
+        if wish.source is None:
+            return wish.place
+        file = source_named(self._session, RequestArguments("setBreakpoints", json.loads(wish.source)))
+        return f"{file.path}:{wish.place}"
+
     def _break(self, debugging: Debugging, wish: PointWish) -> Breakpoint:
-        place = wish.place
-        if wish.source is not None:
-            file = source_named(self._session, RequestArguments("setBreakpoints", json.loads(wish.source)))
-            place = f"{file.path}:{wish.place}"
+        place = self._place(wish)
         if wish.log is None:
             return debugging.break_at(place, wish.condition)
         text = LogText.read(wish.log)
@@ -157,9 +182,11 @@ class ClientPoints:
             return set_watchpoint(session.debugger, debugging, text, ACCESSES[wish.access], wish.condition)
 
     def _forget(self, known: ClientPoint) -> None:
-        if known.point is not None:
-            self._session.debugging.forget(known.point)
-            known.point = None
+        point, known.point = known.point, None
+        if point is not None and self._session.debugger.attached is None:
+            self._session.debugger.state_of(KernelRun).points.drop(point)
+        elif point is not None:
+            self._session.debugging.forget(point)
 
     def forget(self) -> None:
         """Remove all of them, which stay wanted: the kernel is launched again."""

@@ -68,7 +68,7 @@ def source(session: DebugSession, arguments: RequestArguments) -> Json:
 
 def loaded_sources(session: DebugSession, _arguments: RequestArguments) -> Json:
     """Return the source files that have code."""
-    files = [file for file in sources_in(session).all() if file.next_line(1) is not None]
+    files = [file for file in sources_in(session) if file.next_line(1) is not None]
     return {"sources": [source_body(session, file) for file in files]}
 
 

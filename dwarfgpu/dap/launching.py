@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.dap.breakpoints import FILTERS, ClientPoints
 from dwarfgpu.dap.requests import FURTHER, ROWS, RequestArguments
 from dwarfgpu.dap.stack import begin_threads
-from dwarfgpu.dap.steps import leave, run
+from dwarfgpu.dap.steps import go_on_in_program, run
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.options import LISTS, NUMBERS
@@ -205,11 +205,12 @@ def configured(session: DebugSession, _arguments: RequestArguments) -> None:
 def _go(session: DebugSession) -> None:
     gc.enable()
     debugger = session.debugger
-    if debugger.attached is None:
-        leave(session)
+    is_entered = session.configuration.get("stopOnEntry") is True
+    if session.next_launch is not None:
+        go_on_in_program(session, is_entered=is_entered)
         return
     is_launched = debugger.state_of(KernelRun).launched is not None
-    if is_launched and not session.configuration.get("stopOnEntry"):
+    if is_launched and not is_entered:
         run(session, lambda debugging: debugging.go_on(), can_pause=True)
         return
     body: Json = {"reason": "entry", "allThreadsStopped": True, "preserveFocusHint": False}

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from dwarfgpu.errors import NotFound
+from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.sources import text_of
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.requests import RequestArguments
     from dwarfgpu.dap.session import DebugSession
-    from dwarfgpu.program.code.source_files import SourceFile, SourceFiles
+    from dwarfgpu.program.code.source_files import SourceFile
 
     Json = dict[str, Any]
 
 
-def sources_in(session: DebugSession) -> SourceFiles:
-    """Return the source files of the program."""
+def sources_in(session: DebugSession) -> Iterator[SourceFile]:
+    """Yield the source files of the kernel, else of its file; then those of the host, if a whole program runs."""
     debugger = session.debugger
-    return (debugger.opened if debugger.attached is None else debugger.attached).state.sources
+    whole = debugger.state_of(KernelRun).whole
+    if whole is None or debugger.attached is not None:
+        yield from (debugger.opened if debugger.attached is None else debugger.attached).state.sources.all()
+    for program in () if whole is None else whole.programs():
+        yield from program.outside.state.sources.all()
 
 
 def source_body(session: DebugSession, file: SourceFile) -> Json:
@@ -33,10 +39,10 @@ def source_body(session: DebugSession, file: SourceFile) -> Json:
     body: Json = {"name": os.path.basename(file.path)}
     if text.missing is None and text.path is None and not _has_lines(path, text.lines):
         session.sources[len(session.sources) + 1] = file
-        body |= {"path": _path_out(session, file.path), "sourceReference": len(session.sources)}
+        body |= {"path": path_out(session, file.path), "sourceReference": len(session.sources)}
         body["origin"] = "the program has this text"
     else:
-        body["path"] = _path_out(session, os.path.abspath(path))
+        body["path"] = path_out(session, os.path.abspath(path))
         if text.missing is not None:
             body |= {"presentationHint": "deemphasize", "origin": text.missing}
     if file.digest is not None:
@@ -54,7 +60,8 @@ def _has_lines(path: str, lines: tuple[str, ...]) -> bool:
         return False
 
 
-def _path_out(session: DebugSession, path: str) -> str:
+def path_out(session: DebugSession, path: str) -> str:
+    """Return a path as the client writes it."""
     return f"file://{quote(path)}" if session.client.get("pathFormat") == "uri" else path
 
 
@@ -72,7 +79,7 @@ def source_named(session: DebugSession, arguments: RequestArguments) -> SourceFi
     given = arguments.maybe_text("path") or arguments.text("name")
     path = path_in(session, given)
     name, real = os.path.basename(path), os.path.realpath(path)
-    alike = [file for file in sources_in(session).all() if os.path.basename(file.path) == name]
+    alike = [file for file in sources_in(session) if os.path.basename(file.path) == name]
     alike.sort(key=lambda file: file.next_line(1) is None)
     for file in alike:
         found = source_body(session, file)

@@ -57,7 +57,7 @@ def is_whole(config: RequestArguments) -> bool:
 
 
 def begin(session: DebugSession, config: RequestArguments) -> None:
-    """Start the program, and go to its first launch."""
+    """Start the program; it goes on when the client has set its breakpoints."""
     session.at_end()
     run = session.debugger.state_of(KernelRun)
     path = config.text("program")
@@ -74,31 +74,28 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
     )
     run.whole, session.debugger.host_calls = whole, whole.calls
     session.next_launch, session.at_end = partial(_next_launch, session, output), partial(_end, session, output)
+    session.points = session.points or ClientPoints(session)
     whole.start()
-    if not session.next_launch():
-        session.print(f"{whole.why}\n", "important")
 
 
 def _next_launch(session: DebugSession, output: ProgramOutput) -> bool:
-    """Go on to the next launch; return whether there is one."""
+    """Go on to the next launch, or to a call of the host at a breakpoint; return whether the program is there."""
     debugger = session.debugger
     whole = debugger.state_of(KernelRun).whole
     assert whole is not None  # noqa: S101 (the caller knows)
     running = whole.go_on()
-    while running is None and whole.is_running and whole.stops_here:  # at a call of the host, where no wave is
-        session.print(f"{whole.why}\n", "important")
-        running = whole.go_on()
     session.print(output.new(), "stdout")
-    if running is None:
-        return False
-    debugger.use(running.program, running.attached)
-    launched(debugger, running.launched, whole.start)
     session.print(f"{whole.why}\n")
     session.frames.clear()
     session.parts.clear()
+    if running is None:
+        if debugger.program is not None:
+            debugger.use(debugger.program, None)
+        return whole.point is not None
+    debugger.use(running.program, running.attached)
+    launched(debugger, running.launched, whole.start)
     begin_threads(session, running.launched)
-    if session.points is None:
-        session.points = ClientPoints(session)
+    assert session.points is not None  # noqa: S101 (since the program was started)
     session.points.complete()
     return True
 

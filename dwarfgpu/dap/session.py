@@ -24,11 +24,14 @@ from dwarfgpu.regular_files import check_mappings
 if TYPE_CHECKING:
     from dwarfgpu.dap.breakpoints import ClientPoints
     from dwarfgpu.dap.variables import Parts
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.program.code.source_files import SourceFile
 
     Json = dict[str, Any]
 
+HOST = 2**31 - 1
+"""The thread that stands for the host while it is at a call, and no kernel is there."""
 WIDTH = 100
 """The columns of what the console shows."""
 NO_ANSWER, NO_MESSAGE, NO_REQUEST, BROKEN = 1, 2, 3, 4
@@ -114,7 +117,7 @@ class DebugSession:
         """Whether the run can be interrupted for a request and go on unnoticed."""
         self.points: ClientPoints | None = None
         self.next_launch: Callable[[], bool] | None = None
-        """Goes to the next launch of a whole program, if one is debugged; returns whether there is one."""
+        """Goes to the next launch or stop of a whole program, if one is debugged; returns whether there is one."""
         self.at_end: Callable[[], object] = lambda: None
         """What is done when the client has left."""
         self.letter: str | None = None
@@ -187,7 +190,7 @@ class DebugSession:
             raise UsageError(f"there is no request {command[:40]!r}", kind="no_request", hint=hint or None)
         if not self.client and command not in ("initialize", "disconnect"):
             raise UsageError("the first request must be `initialize`")
-        if request.needs_machine and self.debugger.attached is None:
+        if request.needs_machine and self.debugger.attached is None and not self.is_at_host:
             raise UsageError(f"`{command}` needs a kernel: `launch` or `attach` comes first")
         arguments = RequestArguments(command, message.get("arguments"))
         self.letter = "x" if arguments.object("format").flag("hex") else None
@@ -239,6 +242,17 @@ class DebugSession:
             self.has_ended = True
             self.wire.event("terminated")
 
+    @property
+    def host_point(self) -> Breakpoint | None:
+        """The breakpoint at the call of the host where a whole program is, if there is one."""
+        whole = self.debugger.state_of(KernelRun).whole
+        return None if whole is None else whole.point
+
+    @property
+    def is_at_host(self) -> bool:
+        """Whether it is at a call that launches nothing, so that there are no waves."""
+        return self.debugger.attached is None and self.host_point is not None
+
     # --- Places ---------------------------------------------------------------------------------------------------
 
     @property
@@ -270,12 +284,17 @@ class DebugSession:
             raise UsageError(f"there is no thread {number}: there are {len(machine)}", kind="no_wave")
         return number - 1
 
-    def frame(self, arguments: RequestArguments) -> Viewpoint | None:
-        """Return the frame that a request names, if it names one."""
+    def frame(self, arguments: RequestArguments, *, of_kernel: bool = True) -> Viewpoint | None:
+        """Return the frame that a request names, if it names one; an error if it should be of a kernel, and is not."""
         if not arguments.number("frameId", 0):
             return None
-        place: Viewpoint = self.frames.get(arguments.number("frameId"), "frame")
-        return place
+        place = self.frames.get(arguments.number("frameId"), "frame")
+        if isinstance(place, Viewpoint):
+            return place
+        if of_kernel:
+            hint = "`host print NAME` in the console asks gdb"
+            raise UsageError("a call of the host has no variables here", kind="no_frame", hint=hint)
+        return None
 
     def add_parts(self, parts: Parts) -> int:
         """Return the number by which a client asks for parts."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.dap.places import source_body
-from dwarfgpu.dap.session import DebugSession, Viewpoint
+from dwarfgpu.dap.places import path_out, source_body
+from dwarfgpu.dap.session import HOST, DebugSession, Viewpoint
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import HAS_ENDED
+from dwarfgpu.program.frames.frame import Frame
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_runs
 from dwarfgpu.program.frames.wave_positions import group_text, place_of
+from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.sources import file_of
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.requests import RequestArguments
     from dwarfgpu.execution.launch.launch import Launched
-    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.runtimes.host import HostLine
 
     Json = dict[str, Any]
 
@@ -40,6 +43,8 @@ def begin_threads(session: DebugSession, launched: Launched) -> None:
 def threads(session: DebugSession, _arguments: RequestArguments) -> Json:
     """Return the waves: the one that has stopped, those that have crashed, and the others."""
     debugger = session.debugger
+    if session.is_at_host:
+        return {"threads": [{"id": HOST, "name": "host"}]}
     if session.is_running or debugger.attached is None:
         return session.threads
     machine: Any = debugger.machine.stopped.machine
@@ -80,14 +85,37 @@ def _name(session: DebugSession, run: Cohort) -> str:
 
 
 def stack_trace(session: DebugSession, arguments: RequestArguments) -> Json:
-    """Return frames of a wave, as its lane sees them; functions that were inlined have frames of their own."""
-    wave, first = session.wave(arguments), max(0, arguments.number("startFrame", 0))
+    """Return frames of a wave, as its lane sees them, and behind them the calls of the host that has launched it.
+
+    Functions that were inlined have frames of their own.
+    """
+    first = max(0, arguments.number("startFrame", 0))
     wanted = arguments.number("levels", 0)
     wanted = min(wanted, MOST_FRAMES) if wanted > 0 else MOST_FRAMES
+    whole = session.debugger.state_of(KernelRun).whole
+    of_host = [] if whole is None else whole.lines()
+    if session.is_at_host:
+        shown = [_host_body(session, each) for each in of_host[first : first + wanted]]
+        return {"stackFrames": shown, "totalFrames": len(of_host)}
+    wave = session.wave(arguments)
     with session.at(Viewpoint(wave, 0)) as debugger:
-        found = list(islice(debugger.seen_wave, first, first + wanted + 1))
-        frames = [_frame_body(session, wave, frame, arguments.object("format")) for frame in found[:wanted]]
+        found = list(islice(chain(debugger.seen_wave, of_host), first, first + wanted + 1))
+        frames = [
+            _frame_body(session, wave, each, arguments.object("format"))
+            if isinstance(each, Frame)
+            else _host_body(session, each)
+            for each in found[:wanted]
+        ]
     return {"stackFrames": frames, "totalFrames": first + len(found)}
+
+
+def _host_body(session: DebugSession, call: HostLine) -> Json:
+    """Return a call of the host, which has no variables here."""
+    body: Json = {"id": session.frames.add(call), "name": f"host: {call.function}", "line": 0, "column": 0}
+    if not call.file or not call.line:
+        return body | {"presentationHint": "subtle"}
+    source = {"name": os.path.basename(call.file), "path": path_out(session, call.file)}
+    return body | {"source": source, "line": call.line - session.line_base, "column": 1 - session.column_base}
 
 
 def _frame_body(session: DebugSession, wave: int, frame: Frame, form: RequestArguments) -> Json:

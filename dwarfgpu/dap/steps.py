@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.dap.session import HOST
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.halts import Halt
@@ -43,7 +44,7 @@ def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bo
         if not session.next_launch():
             leave(session)
             return
-        if not can_pause:  # a step ends where the next kernel begins
+        if session.host_point is not None or not can_pause:  # a step ends where the next kernel begins
             tell_entry(session)
             return
         halt = _run_kernel(session, lambda debugging: debugging.go_on(), can_pause=True)
@@ -69,17 +70,23 @@ def _run_kernel(session: DebugSession, go: Callable[[Debugging], Halt], *, can_p
 
 
 def tell_entry(session: DebugSession) -> None:
-    """Tell the client that the waves are at the first instruction."""
+    """Tell the client that the waves are at the first instruction, or the host at a call."""
     body: Json = {"reason": "entry", "allThreadsStopped": True, "preserveFocusHint": False}
-    if session.debugger.wave_number is not None:
+    if session.host_point is not None and session.points is not None:
+        body |= {"reason": "breakpoint", "hitBreakpointIds": session.points.ids_of([session.host_point])}
+    if session.is_at_host:
+        body["threadId"] = HOST
+    elif session.debugger.wave_number is not None:
         body["threadId"] = session.debugger.wave_number + 1
     session.wire.event("stopped", body)
 
 
-def _after_fault(session: DebugSession) -> None:
-    """Let a whole program have the error of its kernel, and go on to its next launch."""
+def go_on_in_program(session: DebugSession, *, is_entered: bool = False) -> None:
+    """Let a whole program go on from its start, from a call of the host, or from the error of a kernel."""
     if session.next_launch is None or not session.next_launch():
         leave(session)
+    elif is_entered or session.host_point is not None:
+        tell_entry(session)
     else:
         run(session, lambda debugging: debugging.go_on(), can_pause=True)
 
@@ -242,6 +249,8 @@ def _continued(session: DebugSession, wave: int, *, is_alone: bool) -> None:
 
 def _begin(session: DebugSession, arguments: RequestArguments) -> tuple[Debugging, int]:
     """Select the wave of a request, and let it run alone if the client wants that."""
+    if session.is_at_host:
+        raise UsageError("the host goes on to its next stop with `continue`, and takes no steps", kind="cannot_run")
     debugging, wave = session.debugging, session.wave(arguments)
     is_alone = arguments.flag("singleThread")
     if is_alone and arguments.command in ("stepBack", "reverseContinue"):
@@ -252,11 +261,14 @@ def _begin(session: DebugSession, arguments: RequestArguments) -> tuple[Debuggin
 
 def go_on(session: DebugSession, arguments: RequestArguments) -> Json:
     """Let all waves run, or one."""
+    if session.is_at_host:
+        session.after.append(lambda: go_on_in_program(session))
+        return {"allThreadsContinued": True}
     debugging, wave = _begin(session, arguments)
     is_alone = debugging.only is not None
     halt = debugging.device.halt
     if session.next_launch is not None and halt is not None and halt.kind in halts.FAILURES:
-        session.after.append(lambda: _after_fault(session))
+        session.after.append(lambda: go_on_in_program(session))
         return {"allThreadsContinued": True}
     if debugging.has_ended:
         session.after.append(lambda: leave(session))

@@ -478,7 +478,7 @@ def _assigned(session: DebugSession, place: Viewpoint | None, lane: int | None, 
 def evaluate(session: DebugSession, arguments: RequestArguments) -> Json:
     """Evaluate an expression; in the console also a command of the debugger."""
     text, context = arguments.text("expression").strip(), arguments.maybe_text("context")
-    place, debugger = session.frame(arguments), session.debugger
+    place, debugger = session.frame(arguments, of_kernel=context != "repl"), session.debugger
     if not text:
         return {"result": "", "variablesReference": 0}
     if context == "repl":
@@ -564,7 +564,7 @@ def completions(session: DebugSession, arguments: RequestArguments) -> Json:
     """Return what a line of the console can go on with: a command, or an expression."""
     from dwarfgpu.questions.completion import complete
 
-    text, place = arguments.text("text"), session.frame(arguments)
+    text, place = arguments.text("text"), session.frame(arguments, of_kernel=False)
     column = max(0, arguments.number("column") - 1 + session.column_base)
     line = text[:column]
     targets: dict[tuple[str, int], Json] = {}

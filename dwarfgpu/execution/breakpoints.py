@@ -150,6 +150,10 @@ class Breakpoints:
         del self.by_number[point.number]
         self.last = point.number - 1
 
+    def drop(self, point: Breakpoint) -> None:
+        """Remove one, if it is still there."""
+        self.by_number.pop(point.number, None)
+
     def numbered(self, number: int) -> Breakpoint:
         point = self.by_number.get(number)
         if point is None:

@@ -15,14 +15,16 @@ from dwarfgpu.questions.stopping import CommandsOfStops, ignoring, show_set, sto
 from dwarfgpu.render.layout import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments, Command
+    from dwarfgpu.states.program import Program
 
 NOT_RUN = "The program is not being run."
 OF_LAUNCHES = "check", "weak-memory", "agents"
@@ -49,11 +51,17 @@ class WholeProgram(Protocol):
         """End the launch that is there, and let the program go on to its next one; None if it stops elsewhere."""
 
     @property
-    def stops_here(self) -> bool:
-        """Whether a breakpoint is at the call that has launched."""
+    def point(self) -> Breakpoint | None:
+        """The breakpoint at the call that has launched, or that is held."""
 
     def knows(self, place: str) -> bool:
         """Return whether a place may be one of the program, of its kernels or of its host."""
+
+    def programs(self) -> Sequence[Program]:
+        """Return the program, and the code in its file."""
+
+    def lines(self) -> Sequence[Any]:
+        """Return the lines (`runtimes.host.HostLine`) of the calls of the host in which it is, innermost first."""
 
     def calls(self) -> list[str]:
         """Return the calls of the host in which it is, innermost first."""
@@ -263,7 +271,7 @@ def _go_on_in_program(
             return Document({"reason": "program", "text": whole.why, "host": whole.calls()}, [f"[{whole.why}]"])
         debugger.use(running.program, running.attached)
         launched(debugger, running.launched, whole.start)
-        if is_first or whole.stops_here:
+        if is_first or whole.point is not None:
             return Document({"reason": "launch", "text": whole.why}, lambda _output: _launch_lines(debugger, whole))
 
 

@@ -57,13 +57,14 @@ class DebuggedProgram:
         self._points, self._report, self._device = points, report, device
         self._output, self._is_interrupted = output, is_interrupted
         self._path = shutil.which(words[0]) or words[0]
+        self._programs: list[Program] | None = None
         self._started: StartedProgram | None = None
         self._current: HostLaunch | None = None
         self._held: HostCall | None = None
         """A call that waits because a breakpoint is at its line."""
         self._send: Callable[[], object] | None = None
         """Sends the answer of the call that has launched."""
-        self._point: Breakpoint | None = None
+        self.point: Breakpoint | None = None
         """The breakpoint at the call that is held, or that launches."""
 
     # --- What runs it -------------------------------------------------------------------------------------------------
@@ -71,10 +72,6 @@ class DebuggedProgram:
     @property
     def is_running(self) -> bool:
         return self._started is not None
-
-    @property
-    def stops_here(self) -> bool:
-        return self._point is not None
 
     def start(self) -> None:
         """Start the program, once more if it runs."""
@@ -86,7 +83,7 @@ class DebuggedProgram:
     def end(self) -> None:
         """End the program."""
         started, self._started = self._started, None
-        self._current = self._held = self._send = self._point = None
+        self._current = self._held = self._send = self.point = None
         if started is not None:
             started.close()
             self.why = f"{self.words[0]} was ended"
@@ -107,7 +104,7 @@ class DebuggedProgram:
             self.why = f"Launch {launch.number}: {_launch_text(launch)}{self._place()}"
             return launch.running
         if self._held is not None:
-            number = "" if self._point is None else f"Breakpoint {self._point.number}, "
+            number = "" if self.point is None else f"Breakpoint {self.point.number}, "
             self.why = f"{number}{self._held.process.name_of_call(self._held)} is called{self._place()}"
             return None
         if is_there:
@@ -122,7 +119,7 @@ class DebuggedProgram:
 
     def _release(self) -> None:
         """Let the program go on from where it is."""
-        self._point = None
+        self.point = None
         if self._current is not None:
             launch, self._current = self._current, None
             assert launch.running is not None  # noqa: S101 (a launch that runs)
@@ -169,7 +166,7 @@ class DebuggedProgram:
             return False
         if point.is_temporary:
             point.is_enabled = False
-        self._point = point
+        self.point = point
         if _IS_LAUNCH.search(program.name_of_call(call)):
             return False  # it stops at the first instruction of the kernel
         self._held = call
@@ -184,10 +181,14 @@ class DebuggedProgram:
 
     # --- Questions ----------------------------------------------------------------------------------------------------
 
-    def calls(self) -> list[str]:
-        """Return the calls of the host in which it is, innermost first."""
+    def lines(self) -> list[HostLine]:
+        """Return the lines of the calls of the host in which it is, innermost first."""
         call = self._call()
-        return [] if call is None else [*map(str, call.process.host.stack(call.frames))]
+        return [] if call is None else call.process.host.stack(call.frames)
+
+    def calls(self) -> list[str]:
+        """Return these calls as text."""
+        return [*map(str, self.lines())]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return what it has launched."""
@@ -205,12 +206,13 @@ class DebuggedProgram:
 
     def knows(self, place: str) -> bool:
         """Return whether a place is one of the host or of the kernels in its file; True where that is not known."""
-        programs = [*self._programs()]
+        programs = self.programs()
         for program in programs:
             here = ((file, 1) for file in program.outside.state.sources.all())
             with suppress(DwarfGpuError):
-                Linespecs(program.outside, lambda files=here: next(files, None)).read(place)  # type: ignore[misc]
-                return True
+                found = Linespecs(program.outside, lambda files=here: next(files, None)).read(place)  # type: ignore[misc]
+                if any(spec.file is None or spec.file.next_line(spec.line) is not None for spec in found):
+                    return True
         return len(programs) < 2
 
     def ask(self, line: str) -> str:
@@ -221,7 +223,7 @@ class DebuggedProgram:
         gdb = shutil.which("gdb")
         if gdb is None:
             raise UsageError("there is no gdb, which reads the variables of the host", hint="apt install gdb")
-        stack = call.process.host.stack(call.frames)
+        stack = self.lines()
         frame = [] if not stack else ["-ex", f"frame function {stack[0].function.partition('(')[0]}"]
         words = [gdb, "-nx", "-batch", "-p", str(call.process.number), "-ex", "set confirm off"]
         with PrivateFolder() as folder:
@@ -244,10 +246,15 @@ class DebuggedProgram:
 
     def code(self) -> Program | None:
         """Return the first code with kernels in the file of the program."""
-        return next((program for program in self._programs() if program.file.is_amdgpu), None)
+        return next((program for program in self.programs() if program.file.is_amdgpu), None)
 
-    def _programs(self) -> Iterator[Program]:
-        """Yield the program, and the code in its file."""
+    def programs(self) -> list[Program]:
+        """Return the program, and the code in its file."""
+        if self._programs is None:
+            self._programs = [*self._read_programs()]
+        return self._programs
+
+    def _read_programs(self) -> Iterator[Program]:
         try:
             yield Program(opened(self._path))
             for number, entry in enumerate(list_contents(self._path).entries):

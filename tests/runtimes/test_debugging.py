@@ -116,8 +116,18 @@ def test_an_editor_goes_from_launch_to_launch(built: Callable[[str], Path]) -> N
         assert client.answer(number)["success"]
         first = client.event("stopped")
         assert (first["reason"], first["hitBreakpointIds"]) == ("breakpoint", [points[0]["id"]])
-        frame, *_ = client.ask("stackTrace", threadId=1)["stackFrames"]
+        stack = client.ask("stackTrace", threadId=1)["stackFrames"]
+        frame, *_, step, main = stack
         assert (frame["name"], frame["line"]) == ("scale", 9)
+        assert [(each["name"], each["line"]) for each in (step, main)] == [("host: step", 17), ("host: main", 26)]
+        assert main["source"]["path"] == str(PROGRAMS / "steps.hip")
+        last = client.ask("stackTrace", threadId=1, startFrame=len(stack) - 1)["stackFrames"]
+        assert [each["name"] for each in last] == ["host: main"]
+        for request, arguments in (("scopes", {}), ("evaluate", {"expression": "factor"})):
+            text = client.fails(request, frameId=step["id"], **arguments)
+            assert text == "a call of the host has no variables here (`host print NAME` in the console asks gdb)"
+        host = client.ask("evaluate", expression="host", frameId=step["id"], context="repl")["result"]
+        assert "steps.hip:17 in step" in host
         assert client.ask("evaluate", expression="factor", frameId=frame["id"])["result"] == "2"
         assert "steps.hip:17 in step" in client.ask("evaluate", expression="bt", context="repl")["result"]
         client.ask("setBreakpoints", source=source, breakpoints=[{"line": 12}])
@@ -135,6 +145,47 @@ def test_an_editor_goes_from_launch_to_launch(built: Callable[[str], Path]) -> N
         said = "".join(each["body"]["output"] for each in client.log if each.get("event") == "output")
         assert "scaled\n" in said
         assert "Launch 3: shift(float*, int), 2 work-groups, 4 waves, at steps.hip:31 in main" in said
+    finally:
+        client.close()
+
+
+def test_an_editor_stops_at_calls_of_the_host(built: Callable[[str], Path]) -> None:  # noqa: F811
+    """Lines that launch stop at the first instruction of the kernel, others where no wave is."""
+    client = LocalClient()
+
+    def stop() -> tuple[list[int], list[str]]:
+        body = client.event("stopped")
+        assert body["reason"] == "breakpoint"
+        assert body["threadId"] in [each["id"] for each in client.ask("threads")["threads"]]
+        stack = client.ask("stackTrace", threadId=body["threadId"])["stackFrames"]
+        return body["hitBreakpointIds"], [f"{each['name']}:{each['line']}" for each in stack]
+
+    try:
+        client.ask("initialize", **INITIALIZE)
+        number = client.send("launch", program=str(built("steps")))
+        client.event("initialized")
+        source = {"path": str(PROGRAMS / "steps.hip")}
+        lines = [{"line": line} for line in (24, 28, 30, 400)]
+        points = client.ask("setBreakpoints", source=source, breakpoints=lines)["breakpoints"]
+        assert [point["verified"] for point in points] == [True, True, True, False]
+        assert points[3]["message"] == f"neither a kernel nor the program has code at {PROGRAMS / 'steps.hip'}:400"
+        client.ask("configurationDone")
+        assert client.answer(number)["success"]
+        assert stop() == ([points[0]["id"]], ["host: main:24"])
+        (host,) = client.ask("threads")["threads"]
+        assert host["name"] == "host"
+        refused = client.fails("next", threadId=host["id"])
+        assert refused == "the host goes on to its next stop with `continue`, and takes no steps"
+        for request in ("modules", "loadedSources"):
+            client.answer(client.send(request))  # an answer, whatever it is
+        client.ask("continue", threadId=host["id"])
+        assert stop() == ([points[1]["id"]], ["scale:8", "host: step:17", "host: main:28"])
+        client.ask("setBreakpoints", source=source, breakpoints=[{"line": 30}])
+        client.ask("continue", threadId=1)
+        assert stop() == ([points[2]["id"]], ["host: main:30"])
+        client.ask("setBreakpoints", source=source, breakpoints=[])
+        client.ask("continue", threadId=host["id"])
+        assert client.event("stopped")["reason"] == "exception"
     finally:
         client.close()
 

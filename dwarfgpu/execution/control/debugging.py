@@ -186,7 +186,7 @@ class Debugging:
     def forget(self, point: Breakpoint) -> None:
         """Remove a breakpoint, watchpoint or catchpoint for good."""
         self.remove(point)
-        self.points.by_number.pop(point.number, None)
+        self.points.drop(point)
 
     def condition(self, point: Breakpoint, text: str | None) -> None:
         """Change the condition of a breakpoint or a watchpoint."""
