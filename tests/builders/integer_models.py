@@ -231,10 +231,12 @@ ORDER = {"lt": (-1,), "eq": (0,), "le": (-1, 0), "gt": (1,), "lg": (-1, 1), "ne"
 """The relations in which an operation finds its sources: -1 for less, 0 for equal, 1 for greater."""
 
 
-def compares(word, kind):
+def compares(word, kind, most=-1):
+    """Compare two numbers; of the second one there are only the bits that are set in the last argument."""
     bits, is_signed = int(kind[1:]), kind[0] == "i"
 
     def compare(s0, s1):
+        s1 &= most
         left, right = (signed(s0, bits), signed(s1, bits)) if is_signed else (s0, s1)
         return int((left > right) - (left < right) in ORDER[word])
 
@@ -243,7 +245,9 @@ def compares(word, kind):
 
 for _word in ("eq", "lg", "gt", "ge", "lt", "le"):
     for _kind in ("i32", "u32"):
-        MODELS[f"s_cmp_{_word}_{_kind}"] = MODELS[f"s_cmpk_{_word}_{_kind}"] = compares(_word, _kind)
+        MODELS[f"s_cmp_{_word}_{_kind}"] = compares(_word, _kind)
+    MODELS[f"s_cmpk_{_word}_i32"] = MODELS[f"s_cmp_{_word}_i32"]
+    MODELS[f"s_cmpk_{_word}_u32"] = compares(_word, "u32", 0xFFFF)
 MODELS["s_cmp_eq_u64"] = compares("eq", "u64")
 MODELS["s_cmp_lg_u64"] = compares("lg", "u64")
 for _word in ("f", "lt", "eq", "le", "gt", "ne", "ge", "t"):

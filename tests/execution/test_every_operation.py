@@ -572,6 +572,20 @@ def test_branches_go_where_their_condition_says(it):
             assert it.run(f"{name} 3") == 0x1004  # no debugger has set a flag
 
 
+def test_numbers_in_comparisons_have_the_sign_of_the_comparison(it):
+    """The 16 bits of `s_cmpk_*_u32` are a number without a sign ("SOPK Instructions": SIMM16.u16)."""
+    if it.generation >= 12:
+        return  # it has none of them
+    for value, results in ((0x8080, "eq=1 lg=0 gt=0 ge=1 lt=0 le=1"), (0xFFFF8080, "eq=0 lg=1 gt=1 ge=1 lt=0 le=0")):
+        for word, taken in (each.split("=") for each in results.split()):
+            it.run(f"s_mov_b32 s4, {value:#x}")
+            it.run(f"s_cmpk_{word}_u32 s4, 0x8080")
+            assert it.run("s_cbranch_scc1 3") == 0x1004 + 12 * int(taken), (word, hex(value))
+    it.run("s_mov_b32 s4, 0xffff8080")
+    it.run("s_cmpk_eq_i32 s4, 0x8080")
+    assert it.run("s_cbranch_scc1 3") == 0x1010
+
+
 def test_jumps_calls_and_ends_of_blocks(it):
     it.scalar(2, 0x123456789ABC0, 64)
     assert it.run("s_setpc_b64 s[2:3]") == 0x123456789ABC0
