@@ -266,6 +266,7 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
             option("-launch N", "with --check: check only this launch, from 1; repeatable", read=int, is_many=True),
             SEED,
             PERMISSIVE,
+            option("-lazy", "OpenCL: execute commands only when the program waits for them"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option("-report FILE", "write what was found to FILE.html, .sarif or .json; repeatable", is_many=True),
             option("-sarif FILE", "write it as a SARIF 2.1.0 log, FILE.sarif"),

@@ -77,7 +77,9 @@ def _program(kind: type[CallingProgram], number: int, options: Any, report: Prog
 def _device(options: Any, check: str | None) -> ProgramDevice:
     from dwarfgpu.runtimes.device import ProgramDevice
 
-    return ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
+    device = ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
+    device.is_lazy = getattr(options, "lazy", False)
+    return device
 
 
 def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = False) -> None:

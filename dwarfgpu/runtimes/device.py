@@ -202,6 +202,8 @@ class ProgramDevice:
     permissive: bool = False
     is_checked: Callable[[HostLaunch], bool] = lambda _launch: True
     """Returns whether a launch is checked, if any is."""
+    is_lazy: bool = False
+    """Whether commands of OpenCL are executed as late as the program lets them."""
     execute: Callable[[ProgramDevice, HostLaunch], object] = lambda device, launch: device.finish(launch)
     """Called with each launch whose waves are at the first instruction, to run it and to `finish` it."""
     report_launch: Callable[[HostLaunch], object] = lambda launch: launch.check()

@@ -76,7 +76,7 @@ class HostProgram:
         self.number = number
         self._library = library
         """The name of the door's library, whose frames are not the user's."""
-        self._mapped: list[_MappedFile] = []
+        self._mapped: list[_MappedFile] = [*self._read()]  # it may end before its first report
         self._programs: dict[str, Program | None] = {}
         self._known: dict[int, tuple[HostLine, ...]] = {}
         self._sources: dict[str, list[str]] = {}

@@ -54,6 +54,8 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
      "let the second one wait for the event of the first, or put a barrier between both"),
     ("endless-wait", ERROR, "OpenCL API 3.0, 5.11", "A thread that is not waiting sets each event of the user.",
      "call clSetUserEventStatus before the call that waits"),
+    ("host-early", ERROR, "OpenCL API 3.0, 5.2.2", "The host leaves alone what a command copies until that has ended.",
+     "wait for the event of the command, or let its call block"),
     ("map", WARNING, "OpenCL API 3.0, 5.5.4", "The host accesses maps as their flags say, and unmaps for kernels.",
      "call clEnqueueMapBuffer and clEnqueueUnmapMemObject around what the host does"),
     ("not-supported", WARNING, "docs/programs.md, Limits", "The program calls only functions that are here.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -127,8 +126,15 @@ OF_HOST = {
     "unmapped": "the host writes byte 8 of the memory that `used` from {any} uses without a map for it at {any}",
     "used": "the host writes bytes 8 to 12 of the memory that `used` from {any} uses without a map for it at {any}",
     "unseen": "no map or read shows the host bytes 0 to 252 of `used` from {any}, which a kernel has written at {any}",
+    "wait": "error: all threads wait for `user` from {any}, whose status nothing sets: the program is ended at {line}",
+    "source": "the host changes byte 20 of the memory of clEnqueueWriteBuffer, which has not ended at {any}",
+    "lazy-source": "the host changes byte 28 of the memory of clEnqueueWriteBuffer, which has not ended at {line}",
+    "target": "the host changes byte 36 of the memory of clEnqueueReadBuffer, which has not ended at {line}",
+    "early": "accesses byte 8000 of the memory of clEnqueueReadBuffer, which has not ended at {any} called at {any}",
+    "never": "the host never waits until clEnqueueReadBuffer has ended, so it must not use what was read at {line}",
 }
 """What is said of each mistake of ``hostmemory.c``."""
+OPTIONS = {"lazy-source": ["--lazy"], "target": ["--lazy"], "early": ["--lazy"], "never": ["--check=race"]}
 
 
 @pytest.mark.parametrize("mistake", OF_HOST)
@@ -138,9 +144,11 @@ def test_memory_of_the_host(built: Callable[[str], Path], mistake: str) -> None:
     wanted = (
         re.escape(OF_HOST[mistake]).replace(r"\{any\}", "[^ ]+( in main)?").replace(r"\{line\}", f"hostmemory.c:{line}")
     )
-    done = dwarfgpu("exec", built("hostmemory"), mistake)
+    command = "exec", *OPTIONS.get(mistake, ()), built("hostmemory"), mistake
+    done = dwarfgpu(*command)
     assert re.search(wanted, joined(done.stderr)), done.stderr
-    right = dwarfgpu("exec", built("hostmemory"), mistake, "right")
+    assert done.returncode == 1 or "warning" in done.stderr
+    right = dwarfgpu(*command, "right")
     assert (right.returncode, right.stderr.rpartition(",")[2]) == (0, " no error\n")
 
 
@@ -187,15 +195,19 @@ def test_what_kernels_may_do_with_a_buffer(built: Callable[[str], Path]) -> None
 
 
 def test_a_program_that_waits_for_ever(built: Callable[[str], Path]) -> None:
-    command = [sys.executable, "-m", "dwarfgpu", "exec", built("misuse"), "endless"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
-        assert program.stderr is not None
-        lines = [program.stderr.readline().strip() for _line in range(4)]
-        program.send_signal(signal.SIGINT)
-        program.kill()
-    text = " ".join(lines)
-    assert "all threads wait for commands behind `user` from {user}, whose status nothing sets".format(**PLACES) in text
-    assert lines[2] == "at {finish} in main".format(**PLACES)
+    done = dwarfgpu("exec", built("misuse"), "endless")
+    text = (
+        "all threads wait for `user` from {user}, whose status nothing sets: the program is ended at {finish} in main"
+    )
+    assert text.format(**PLACES) in joined(done.stderr)
+    assert done.returncode == 1
+
+
+def test_a_lazy_program(built: Callable[[str], Path]) -> None:
+    """Callbacks come also where nothing waits for their commands."""
+    done = dwarfgpu("exec", "--lazy", built("opencl"))
+    assert (done.stdout, done.returncode) == (RIGHT.format("gfx1100"), 0)
+    assert done.stderr == "11 launches, 7 kernels, no error\n"
 
 
 def test_a_buffer_lives_as_long_as_commands_use_it(built: Callable[[str], Path]) -> None:

@@ -28,7 +28,7 @@ static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_thread_end;
 static char *arena, *shadow;  // the same memory: as the program sees it, and always writable
 static size_t arena_size;
-static int is_started, is_lost;
+static int is_started, is_lost, has_closed;  // the last: whether memory outside of the arena was closed
 static unsigned process_number;  // grows with each fork
 static struct sigaction handled_before;
 static __thread int connection = -1;
@@ -104,8 +104,8 @@ static void violated(int number, siginfo_t *about, void *context) {
   (void)number, (void)context;
   if (guard) siglongjmp(*guard, 1);
   word address = (word)about->si_addr;
-  int is_device = arena && address - (word)arena < arena_size && !is_lost;
-  if (is_device && dwarfgpu_call(0, &address, 1) == 1) return;
+  int is_known = (has_closed || (arena && address - (word)arena < arena_size)) && !is_lost;
+  if (is_known && dwarfgpu_call(0, &address, 1) == 1) return;
   sigaction(SIGSEGV, &handled_before, NULL);
 }
 
@@ -236,7 +236,10 @@ static int done(effect *wanted) {
     case COPY: return copied(wanted);
     case PRINT: return printed(wanted);
     case INVOKE: return invoked(wanted);
-    case PROTECT: mprotect((void *)wanted->to, wanted->size, (int)wanted->from); return 1;
+    case PROTECT:
+      has_closed |= wanted->to - (word)arena >= arena_size;
+      mprotect((void *)wanted->to, wanted->size, (int)wanted->from);
+      return 1;
     default: return 0;
   }
 }

@@ -2,6 +2,7 @@
 // thread in which functions of the program are called back.
 #include "core.h"
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 const uint32_t dwarfgpu_api = 1;
@@ -10,7 +11,7 @@ const char dwarfgpu_no_device_text[] = "";
 
 extern void *const dwarfgpu_dispatch[];
 extern const struct { const char *name; void *function; } dwarfgpu_functions[];
-int dwarfgpu_platforms(word dispatch, word starts_callbacks, unsigned room, word platforms, word count);
+int dwarfgpu_platforms(word dispatch, word starts_callbacks, word exits, unsigned room, word platforms, word count);
 int dwarfgpu_callbacks(void);
 
 static void *called_back(void *nothing) {
@@ -26,7 +27,7 @@ static word start_callbacks(void) {
 }
 
 API int clGetPlatformIDs(unsigned room, word platforms, word count) {
-  return dwarfgpu_platforms((word)dwarfgpu_dispatch, (word)start_callbacks, room, platforms, count);
+  return dwarfgpu_platforms((word)dwarfgpu_dispatch, (word)start_callbacks, (word)exit, room, platforms, count);
 }
 
 API int clIcdGetPlatformIDsKHR(unsigned room, word platforms, word count) {

@@ -188,7 +188,9 @@ def _transfers(kind: int, name: str, *, is_read: bool) -> None:
         _check_pointer(pointer)
         address = memory.address + offset
         to, source = (pointer, address) if is_read else (address, pointer)
-        return ClWork(lambda by: by.process.copy(by, to, source, size), (memory,), bool(is_blocking))
+        return ClWork(
+            lambda by: by.process.copy(by, to, source, size), (memory,), (pointer, size), is_blocking=bool(is_blocking)
+        )
 
 
 _transfers(READ, "clEnqueueReadBuffer", is_read=True)
@@ -292,7 +294,7 @@ def _transfer_box(kind: int, name: str, *, is_read: bool) -> None:
                 to, source = (of_host, own) if is_read else (own, of_host)
                 by.process.copy(by, to, source, sizes[0])
 
-        return ClWork(run, (memory,), bool(is_blocking))
+        return ClWork(run, (memory,), is_blocking=bool(is_blocking))
 
 
 _transfer_box(READ_BOX, "clEnqueueReadBufferRect", is_read=True)
@@ -406,7 +408,7 @@ async def map_memory(
                 mapping.fetch(by)
             by.process.open(by, memory, mapping.access)
 
-        return ClWork(run, (memory,), bool(is_blocking))
+        return ClWork(run, (memory,), is_blocking=bool(is_blocking))
 
     await put(call, queue, MAP, work, count, waits, event)
     return pointer

@@ -40,6 +40,8 @@ class ClWork:
 
     run: Callable[[HostCall], Any] = lambda _call: None
     uses: tuple[ClObject, ...] = ()
+    host: tuple[int, int] | None = None
+    """The address and the size of the memory of the host that it copies."""
     is_blocking: bool = False
     """Whether the call that enqueues it waits for its end."""
     is_barrier: bool = False
@@ -79,7 +81,7 @@ async def put(
     work = make(queue)
     if inspect.iscoroutine(work):
         work = await work
-    command = ClCommand(queue, kind, call, events, work.run, work.uses, work.is_barrier)
+    command = ClCommand(queue, kind, call, events, work.run, work.uses, work.host, work.is_barrier)
     await program.enqueue(call, command, event, is_blocking=work.is_blocking)
     return ClError.SUCCESS
 
@@ -175,6 +177,8 @@ async def run_native(
         for memory in used:
             program.open(by, memory)
         await by.invoke(function, program.place(by, bytes(content)) if content else 0)
+        for followed in program.followed:
+            followed.exchange(followed.start, len(followed.known))  # the function may have written it
         for memory in used:
             program.open(by, memory, change=-1)
             program.device.define(memory.address, memory.size)
@@ -196,7 +200,7 @@ async def flush(call: HostCall, handle: int) -> int:
 async def finish(call: HostCall, handle: int) -> int:
     program: OpenClProgram = call.process
     queue = program.find(call, handle, ClQueue)
-    await program.wait_for(call, lambda: not queue.commands)
+    await program.wait_for(call, queue.commands)
     if program.order is not None:
         program.order.finish(queue)
     return ClError.SUCCESS
@@ -210,7 +214,7 @@ async def wait_for_events(call: HostCall, count: int, pointer: int) -> int:
     events = await program.find_all(call, count, pointer, ClEvent)
     if any(event.context is not events[0].context for event in events):
         refuse(ClError.INVALID_CONTEXT, "the events belong to several contexts")
-    await program.wait_for(call, lambda: all(event.has_ended for event in events))
+    await program.wait_for(call, events)
     program.know(*(event.clock for event in events))
     if any(event.status < 0 for event in events):
         refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
@@ -248,7 +252,7 @@ async def set_status(call: HostCall, handle: int, status: int) -> int:
 async def event_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
     event = program.find(call, handle, ClEvent)
-    await program.advance(call)
+    await program.advance(call, filter(None, [event.command]))
     if event.has_ended:
         program.know(event.clock)
     answers: Answers = {
@@ -288,7 +292,11 @@ async def callbacks(call: HostCall) -> int:
     """Call functions of the program, in the thread of this call, as long as the program runs."""
     program: OpenClProgram = call.process
     while True:
-        await program.wait(call, lambda: bool(program.callbacks))
+        await program.wait(call, lambda: bool(program.callbacks or program.due))
+        await program.advance(call, program.due)
+        program.due.clear()
+        if not program.callbacks:
+            continue
         function, words = program.callbacks.pop(0)
         found = program.objects.get(words[0])
         if isinstance(found, ClEvent):

@@ -221,12 +221,17 @@ async def properties_at(call: HostCall, pointer: int) -> list[int]:
 # --- The platform and its devices -------------------------------------------------------------------------------------
 
 
-@API("int dwarfgpu_platforms(void *dispatch, void *starts_callbacks, unsigned room, void **platforms, unsigned *count)")
-def platforms(call: HostCall, dispatch: int, starts_callbacks: int, room: int, pointer: int, count: int) -> int:
+@API(
+    "int dwarfgpu_platforms(void *dispatch, void *starts_callbacks, void *exits, unsigned room, void **platforms, "
+    "unsigned *count)"
+)
+def platforms(
+    call: HostCall, dispatch: int, starts_callbacks: int, exits: int, room: int, pointer: int, count: int
+) -> int:
     """Return the platform; the door says where its functions are."""
     program: OpenClProgram = call.process
     if not program.dispatch:
-        program.dispatch, program.starts_callbacks = dispatch, starts_callbacks
+        program.dispatch, program.starts_callbacks, program.exits = dispatch, starts_callbacks, exits
         for each in (program.platform, *program.devices):
             program.keep(call, each)
     return list_out(call, [program.platform.handle], room, pointer, count)

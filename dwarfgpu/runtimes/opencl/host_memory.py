@@ -41,6 +41,9 @@ class HostBytes:
         self.known[:] = now
         return found
 
+    def end(self) -> None:
+        """Called when it is followed no more."""
+
 
 @define(eq=False)
 class HostMemory(HostBytes):

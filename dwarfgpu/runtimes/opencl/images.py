@@ -328,7 +328,7 @@ def _transfers(kind: int, name: str, *, is_read: bool) -> None:
         def run(by: HostCall) -> None:
             _transfer(by, memory, start, sizes, pointer, (row, slice_), is_read=is_read)
 
-        return ClWork(run, (memory,), bool(is_blocking))
+        return ClWork(run, (memory,), is_blocking=bool(is_blocking))
 
 
 _transfers(READ, "clEnqueueReadImage", is_read=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import LoadedModule, ModuleKernel, ProgramDevice
-    from dwarfgpu.runtimes.opencl.host_memory import HostMemory
+    from dwarfgpu.runtimes.opencl.host_memory import HostBytes, HostMemory
     from dwarfgpu.runtimes.order import Clock, Work
 
 QUEUED, SUBMITTED, RUNNING, COMPLETE = 3, 2, 1, 0
@@ -298,8 +298,12 @@ class ClCommand:
     run: Callable[[HostCall], Any]
     """Does it by means of a call, which need not be the one that has enqueued it."""
     uses: tuple[ClObject, ...] = ()
+    host: tuple[int, int] | None = None
+    """The address and the size of the memory of the host that it copies."""
     is_barrier: bool = False
     """Whether all commands before it end first, and those behind it begin later."""
+    copied: HostBytes | None = None
+    """That memory, as long as the host must not change it."""
     event: ClEvent | None = None
     work: Work | None = None
     """Its place in the order of all commands, where that is followed."""
@@ -314,14 +318,28 @@ class ClCommand:
         return self.status <= COMPLETE
 
     @property
+    def before(self) -> list[ClCommand]:
+        """The commands of its queue that end before it begins."""
+        commands = self.queue.commands
+        earlier = commands[: commands.index(self)]
+        while earlier and not (self.is_barrier or earlier[-1].is_barrier) and self.queue.is_out_of_order:
+            earlier.pop()
+        return earlier
+
+    @property
     def is_ready(self) -> bool:
         """Whether it may begin: its queue and its events let it."""
-        if self.status != QUEUED:
-            return False
-        commands = self.queue.commands
-        if not self.queue.is_out_of_order or self.is_barrier:
-            if commands[0] is not self:
-                return False
-        elif any(command.is_barrier for command in commands[: commands.index(self)]):
-            return False
-        return all(event.has_ended for event in self.waits)
+        return self.status == QUEUED and not self.before and all(event.has_ended for event in self.waits)
+
+
+def needed(commands: Iterable[ClCommand]) -> list[ClCommand]:
+    """Return commands that have not ended, with those that must end before."""
+    found: dict[ClCommand, None] = {}
+    left = [*commands]
+    while left:
+        command = left.pop()
+        if not command.has_ended and command not in found:
+            found[command] = None
+            left += command.before
+            left += (event.command for event in command.waits if event.command is not None)
+    return [*found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -13,11 +13,11 @@ from attrs import define, field
 
 from dwarfgpu.execution import faults
 from dwarfgpu.execution.checks.findings import RACE
-from dwarfgpu.runtimes.arena import DEVICE
+from dwarfgpu.runtimes.arena import DEVICE, PAGE
 from dwarfgpu.runtimes.calling import CallingProgram
 from dwarfgpu.runtimes.connection import CLOSED, OPEN, READABLE
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
-from dwarfgpu.runtimes.opencl.host_memory import HostMemory
+from dwarfgpu.runtimes.opencl.host_memory import HostBytes, HostMemory, bytes_text
 from dwarfgpu.runtimes.opencl.objects import (
     COMPLETE,
     READ_ONLY,
@@ -31,6 +31,7 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClObject,
     ClPlatform,
     ClQueue,
+    needed,
 )
 from dwarfgpu.runtimes.opencl.ordering import CommandOrder
 from dwarfgpu.runtimes.order import READ, WRITE
@@ -38,13 +39,15 @@ from dwarfgpu.runtimes.prototypes import Api, CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.connection import Function, HostCall
     from dwarfgpu.runtimes.order import Clock
 
 _Kind = TypeVar("_Kind", bound=ClObject)
 API = Api()
 USUAL = "gfx1100"
 """The processor of the device, unless the user names one."""
+_AWAITED = "awaited"
+"""What a thread keeps of what its call waits for, by this name."""
 STEP = 1000
 """The nanoseconds between two moments of the clock of events."""
 MOST_LISTED = 1 << 16
@@ -75,13 +78,21 @@ class OpenClProgram(CallingProgram):
     sources: int = 0
     """How many programs were made."""
     is_stuck: bool = False
-    """Whether it was said that all its threads wait for ever."""
+    """Whether all its threads wait for ever, so that it is ended."""
     time: int = 0
     """The clock of events, which grows with what is done and so is the same in each run."""
     order: CommandOrder | None = None
     """What is ordered, if races are looked for."""
-    host_memories: list[HostMemory] = field(factory=list)
-    """The memory of the host that objects use."""
+    exits: int = 0
+    """The function of the program that ends it."""
+    followed: list[HostBytes] = field(factory=list)
+    """The memory of the host that objects use, or commands that have not ended copy."""
+    closed: dict[ClCommand, tuple[int, int]] = field(factory=dict)
+    """The pages that the host cannot access, since commands that have not ended write them."""
+    due: list[ClCommand] = field(factory=list)
+    """The commands that the thread for callbacks is to execute."""
+    reads: list[ClCommand] = field(factory=list)
+    """Those that copy to the host and do not block, where the order is followed."""
     unread: list[tuple[HostCall, int]] = field(factory=list)
     """The calls that have failed."""
 
@@ -111,6 +122,8 @@ class OpenClProgram(CallingProgram):
         if isinstance(result, ClFailure):
             self.report_failure(call, result)
             self.unread.append((call, result))
+        if self.closed and self._threads() == 1:  # others could carry out commands meanwhile
+            self._protect_closed(call, CLOSED)
         return super().end_call(call, result)
 
     def report_failure(self, call: HostCall, failure: ClFailure) -> None:
@@ -118,23 +131,46 @@ class OpenClProgram(CallingProgram):
         if failure.message is not None:
             self.problem("invalid-call", f"{self.name_of_call(call)}: {failure.message}: {ClError(failure)}", call)
 
+    def function(self, number: int) -> Function:
+        called = super().function(number)
+
+        def opened(call: HostCall, *words: int) -> Any:
+            if number:
+                self._protect_closed(call, OPEN)
+            return called(call, *words)
+
+        return opened
+
+    def _protect_closed(self, call: HostCall, access: int) -> None:
+        for start, size in self.closed.values():
+            call.protect(start, size, access)
+
     def idle(self) -> None:
-        """Report once that all threads wait for what nothing can bring about."""
-        if self.is_stuck or not self.waiting or self.debugger is not None:
-            return
-        try:
-            threads = len(os.listdir(f"/proc/{self.number}/task"))
-        except OSError:
-            return
-        if len(self.waiting) < threads:
-            return
-        self.is_stuck = True
+        """Do what callbacks wait for; end a program whose threads all wait for what nothing can bring about."""
         commands = [command for queue in self.queues for command in queue.commands]
-        unset = [event for command in commands for event in command.waits if event.command is None]
-        for event in [event for event in dict.fromkeys(unset) if not event.has_ended]:
+        called = [command for command in commands if command.event is not None and command.event.callbacks]
+        if self.device.is_lazy and any(command.is_ready for command in needed(called)):
+            self.due = called
+            self.settle()
+            return
+        if self.is_stuck or len(self.waiting) < self._threads() or self.debugger is not None:
+            return
+        events = [event for command in commands for event in command.waits]
+        events += (
+            each for thread in self.waiting for each in thread.state.get(_AWAITED, ()) if isinstance(each, ClEvent)
+        )
+        for event in [event for event in dict.fromkeys(events) if event.command is None and not event.has_ended]:
+            self.is_stuck = True
             call = next((each for thread in self.waiting if (each := thread.call) is not None), None)
-            message = f"all threads wait for commands behind {self.named(event)}, whose status nothing sets"
+            message = f"all threads wait for {self.named(event)}, whose status nothing sets: the program is ended"
             self.problem("endless-wait", message, call, ("created", event.origin))
+        self.settle()
+
+    def _threads(self) -> int:
+        try:
+            return len(os.listdir(f"/proc/{self.number}/task"))
+        except OSError:
+            return MOST_LISTED
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""
@@ -142,8 +178,17 @@ class OpenClProgram(CallingProgram):
             name = self.name_of_call(call)
             if self.host.discards(call.frames, name):
                 self.problem("unread-error", f"{name} fails with {ClError(number)}, and nothing looks at that", call)
-        for used in self.host_memories:
+        for used in self.followed:
             used.end()
+        for command in self.reads:
+            if (
+                self.order is not None
+                and command.work is not None
+                and not command.work.is_before(self.order.order.host)
+            ):
+                name = self.name_of_call(command.call)
+                message = f"the host never waits until {name} has ended, so it must not use what was read"
+                self.problem("host-early", message, command.call)
         for found in self.objects.values():
             if isinstance(found, ClMemory) and found.references > 0 and self.device.failed is None:
                 size = f": {found.size} bytes"
@@ -206,7 +251,7 @@ class OpenClProgram(CallingProgram):
                 message = f"{self.named(found)} is released while it is mapped"
                 self.problem("map", message, call, ("mapped", mapped.call), ("created", found.origin))
             if found.of_host is not None:
-                self.host_memories.remove(found.of_host)
+                self.followed.remove(found.of_host)
                 found.of_host.end()
             if found.parent is not None:
                 found.parent.uses -= 1
@@ -238,12 +283,28 @@ class OpenClProgram(CallingProgram):
         command.queue.uses += 1
         if self.order is not None:
             self.order.begin(command, self.name_of_call(call), command.waits)
-        await self.advance(call)
+        await self.advance(call, [command] if is_blocking else ())
         if is_blocking:
-            await self.wait_for(call, lambda: command.has_ended)
+            await self.wait_for(call, [command])
             self.know(command.clock)
             if command.status < 0:
                 refuse(ClError(command.status))
+        elif command.host is not None and command.host[0] not in self.device.arena:
+            await self._follow(call, command, *command.host)
+
+    async def _follow(self, call: HostCall, command: ClCommand, start: int, size: int) -> None:
+        """Follow memory of the host that a command copies until it has ended (OpenCL API 3.0, 5.2.2)."""
+        is_read = self.name_of_call(call) == "clEnqueueReadBuffer"
+        if is_read and self.order is not None:
+            self.reads.append(command)
+        content = b"" if command.has_ended else await call.read(start, size)
+        if command.has_ended:
+            return
+        command.copied = HostBytes(start, bytearray(content))
+        self.followed.append(command.copied)
+        first, end = -(-start // PAGE) * PAGE, (start + size) // PAGE * PAGE
+        if self.device.is_lazy and is_read and first < end:
+            self.closed[command] = first, end - first
 
     def know(self, *clocks: Clock) -> None:
         """Let the host know what is done behind commands or events, if races are looked for."""
@@ -251,36 +312,60 @@ class OpenClProgram(CallingProgram):
             for clock in clocks:
                 self.order.synchronize(clock)
 
-    async def advance(self, call: HostCall) -> None:
-        """Do all commands that are ready, by means of a call."""
-        while True:
-            ready = (command for queue in self.queues for command in queue.commands if command.is_ready)
-            command = next(ready, None)
-            if command is None:
-                return
+    def _ready(self, wanted: Iterable[ClCommand]) -> ClCommand | None:
+        """Return a command to do now: in a lazy program one that others need which are wanted."""
+        every = (command for queue in self.queues for command in queue.commands)
+        return next((each for each in (needed(wanted) if self.device.is_lazy else every) if each.is_ready), None)
+
+    async def advance(self, call: HostCall, wanted: Iterable[ClCommand] = ()) -> None:
+        """Do all commands that are ready, by means of a call; a lazy program does those that others need."""
+        wanted = [*wanted]
+        while (command := self._ready(wanted)) is not None:
             await self._do(call, command)
 
-    async def wait_for(self, call: HostCall, condition: Callable[[], bool]) -> None:
-        """Let a call wait; commands that become ready meanwhile are done."""
-        await self.advance(call)
-        await self.wait(call, condition)
+    async def wait_for(self, call: HostCall, wanted: Iterable[ClCommand | ClEvent]) -> None:
+        """Let a call wait for commands and events; what becomes ready meanwhile is done."""
+        wanted = call.thread.state[_AWAITED] = [*wanted]
+        commands = [
+            each
+            for each in (*wanted, *(x.command for x in wanted if isinstance(x, ClEvent)))
+            if isinstance(each, ClCommand)
+        ]
+
+        def has_ended() -> bool:
+            return all(each.has_ended for each in wanted)
+
+        await self.advance(call, commands)
+        while not has_ended():
+            await self.wait(call, lambda: self.is_stuck or has_ended() or self._ready(commands) is not None)
+            if self.is_stuck:
+                await call.invoke(self.exits, 1)
+            await self.advance(call, commands)
 
     async def _do(self, call: HostCall, command: ClCommand) -> None:
         status: int = ClError.OUT_OF_RESOURCES
+        self._protect_closed(call, OPEN)
+        self.closed.pop(command, None)
         self._set(command, RUNNING)
         command.times[2] = self.now()
         outer, call.work, call.doing = (call.work, call.doing), command.work, command.call
         try:
             if any(event.status < 0 for event in command.waits):
                 refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+            if command.copied is not None:
+                self.followed.remove(command.copied)
+                changed = await command.copied.changes(call)
+                if changed:
+                    what = f"{bytes_text(changed)} of the memory of {self.name_of_call(command.call)}"
+                    self.problem("host-early", f"the host changes {what}, which has not ended", command.call)
             for used in filter(None, (each.host_memory for each in command.uses if isinstance(each, ClMemory))):
                 used.unseen = None
             done = command.run(call)
             if inspect.iscoroutine(done):
                 await done
             await call.done()  # what it copies is there before others know that it has ended
-            for used in self.host_memories:
-                await used.refresh(call)
+            for followed in self.followed:
+                await followed.refresh(call)
             status = COMPLETE
         except CallRefused as refused:
             status = refused.result
@@ -337,7 +422,7 @@ class OpenClProgram(CallingProgram):
             memory.host, bytearray(view), view, bool(memory.flags & WRITE_ONLY), lambda: self.named(memory),
             lambda message, by: self.problem("map", message, by, ("created", memory.origin)),
         )  # fmt: skip
-        self.host_memories.append(memory.of_host)
+        self.followed.append(memory.of_host)
 
     def open(self, call: HostCall, memory: ClMemory, access: int = OPEN, change: int = 1) -> None:
         """Let the host access the memory of an object; with ``change`` -1 no more, unless another map needs it."""
@@ -348,7 +433,15 @@ class OpenClProgram(CallingProgram):
             call.protect(buffer.address, buffer.pages, next(needed, CLOSED))
 
     def violated(self, call: HostCall, address: int) -> int:
-        """Let the host write what it has mapped for reading, once that is reported (OpenCL API 3.0, 5.5.4)."""
+        """Let the host access what it may not, if it has the memory, once that is reported (OpenCL API 3.0, 5.5.4)."""
+        for command, (start, size) in self.closed.items():
+            if start <= address < start + size and command.host is not None:
+                what = f"byte {address - command.host[0]} of the memory of {self.name_of_call(command.call)}"
+                self.problem(
+                    "host-early", f"the host accesses {what}, which has not ended", call, ("called", command.call)
+                )
+                call.protect(*self.closed.pop(command), OPEN)
+                return 1
         buffer = self.device.arena.holding(address)
         if buffer is None or not self.opened[buffer.address, READABLE] or address >= buffer.address + buffer.pages:
             return super().violated(call, address)
@@ -373,9 +466,9 @@ class OpenClProgram(CallingProgram):
         call.copy(to, source, size)
         if to in self.device.arena:
             self.device.define(to, size)
-        for used in self.host_memories:
-            used.exchange(to, size)
-            used.exchange(source, size)
+        for each in self.followed:
+            each.exchange(to, size)
+            each.exchange(source, size)
         self._use(call, to, size, WRITE)
         self._use(call, source, size, READ)
 
