@@ -42,14 +42,17 @@ _WRONG_RELOADS = (16, 17)
 """Versions whose allocator of -O0 reloads registers before EXEC is restored, where branches of lanes meet."""
 _OTHER_ALLOCATOR = ("-mllvm", "-optimize-regalloc", "-mllvm", "-enable-misched=0")
 _FOLDER = Path(__file__).parent / "library"
-_FIRST, _ALL, _RARE, _GROUPS = "work_items.cl", "functions.cl", "rare.cl", "groups.cl"
+_FIRST, _RARE, _GROUPS = "work_items.cl", "rare.cl", "groups.cl"
+_ALL = "memory.cl", "conversions.cl", "functions.cl", "images.cl"
 _ROCM = "rocm.cl"
 _LOCAL, _PRINT = "scratch.c", "print.cl"
-"""What nearly every kernel needs, built in half a second; nearly everything else, which takes a quarter of a minute;
-what few kernels call; what waves and work-groups compute together, with its local memory; the names of ROCm's library;
-and what clang itself calls for `printf`."""
-_PARTS = (_LOCAL, _FIRST, _ALL, _RARE, _GROUPS, _ROCM, _PRINT)
+"""What nearly every kernel needs, built in half a second; what few kernels call; what waves and work-groups compute
+together; nearly everything else, which takes a quarter of a minute; the names of ROCm's library; the local memory of
+work-groups; and what clang itself calls for `printf`."""
+_PARTS = (_LOCAL, _FIRST, *_ALL, _RARE, _GROUPS, _ROCM, _PRINT)
 """Functions call those of the parts before theirs."""
+_NEEDS = {"images.cl": _ALL[1:3], _RARE: _ALL[1:3], _GROUPS: (_LOCAL,)}
+"""The parts that others call, besides the first one."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
     for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")
@@ -134,7 +137,7 @@ def compile_source(
     words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
     words += header_words(clang, recipe.options, (target,)) if language == "hip" else []
     words += recipe.options
-    usual = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
+    usual = [_FIRST, *_ALL] if all(map(library.has, _ALL)) else [_FIRST]
     said = b" ".join((content, *(word.encode(errors="replace") for word in recipe.options)))
     parts = (usual if language == "hip" else library.called(said)) if recipe.is_linked else []
     while True:
@@ -208,10 +211,10 @@ class Library:
     def called(self, source: bytes) -> list[str]:
         """Return the first part, and those that were built before and have functions with names of a source."""
         words, parts, known = {*_WORD.findall(source)}, {_FIRST}, self._names(_FIRST)
-        for part in (_ALL, _RARE, _GROUPS):
+        for part in (*_ALL, _RARE, _GROUPS):
             names = self._names(part)
             if words & (names - known):
-                parts |= {_ALL, part, *([_LOCAL] if part == _GROUPS else [])}
+                parts |= {part, *_NEEDS.get(part, ())}
             known |= names
         return [*parts]
 
@@ -282,7 +285,7 @@ def _language_words(language: str, target: Target) -> list[str]:
 def device_parts(words: Sequence[str]) -> tuple[str, ...]:
     """Return the parts that any kernel of a whole program may need: nothing says which ones before it is linked."""
     of_rocm = (_LOCAL, _GROUPS, _ROCM) if has_rocm(words) or "-mprintf-kind=hostcall" in words else ()
-    return (_FIRST, _ALL, _RARE, *of_rocm, _PRINT)
+    return (_FIRST, *_ALL, _RARE, *of_rocm, _PRINT)
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
@@ -292,7 +295,7 @@ def _parts_of(name: str) -> tuple[str, ...]:
     if name.startswith(("__ocml_", "__ockl_", "__oclc_", "__atomic_work_item_fence")):
         return (_ROCM,)
     is_of_groups = name.startswith(("sub_group_", "work_group_", "get_sub_group_"))
-    return (_LOCAL, _GROUPS) if is_of_groups else (_ALL,)
+    return (_LOCAL, _GROUPS) if is_of_groups else _ALL
 
 
 def _check_processor(clang: Clang, target: Target, messages: str) -> None:

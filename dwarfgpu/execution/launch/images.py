@@ -1,4 +1,4 @@
-"""Images and samplers as arguments, in the form that compilers/library/images.h reads: a description, then the texels.
+"""Images and samplers as arguments, in the form that compilers/library/images.cl reads: a description, then the texels.
 
 An image is ``@photo.png``, an array whose last axis may be the channels, or ``image(64x48, rgba, unorm8)``.
 """
