@@ -364,6 +364,33 @@ def test_functions_are_linked_only_where_some_are_missing(require_tool, monkeypa
         assert linked == expected
 
 
+LENGTHS = """
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define KERNEL(T) kernel void of_##T(global const T *in, global T *out) { \\
+  size_t i = get_global_id(0); T##3 a = vload3(i, in); T##2 b = a.xy, z = 0; T r[7]; \\
+  r[0] = length(a); r[1] = length(b); r[2] = distance(b, z); vstore3(normalize(a), 1, r); r[6] = length(a.x); \\
+  for (int k = 0; k < 7; k++) out[7 * i + k] = r[k]; }
+KERNEL(float) KERNEL(double)
+"""
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_lengths_neither_overflow_nor_vanish(tmp_path, kind):
+    """OpenCL C 3.0, 6.15.5 "Geometric functions": "without overflow or extraordinary precision loss"."""
+    dtype = np.dtype({"float": "f4", "double": "f8"}[kind])
+    big, small, inf = float(np.finfo(dtype).max) / 4, float(np.finfo(dtype).tiny) * 4, math.inf
+    rows = [(3, 4, 12), (big, big, -big), (small, -small, 0), (big, small, 1), (0, 0, 0), (inf, 1, -inf), (-5, 0, 0)]
+    given = {"grid": len(rows), "work_group": 1, "args": [np.array(rows, dtype), np.zeros(7 * len(rows), dtype)]}
+    found = computed(tmp_path, LENGTHS, Recipe(level="1"), f"of_{kind}", **given)["out"].reshape(-1, 7)
+    for row, (whole, flat, apart, *unit, first) in zip(rows, found.tolist(), strict=True):
+        assert whole == pytest.approx(math.hypot(*row), rel=1e-6)
+        assert flat == apart == pytest.approx(math.hypot(*row[:2]), rel=1e-6)
+        assert first == abs(row[0])
+        ones = [math.copysign(math.isinf(each), each) for each in row] if inf in row else row
+        scale = math.hypot(*ones) or 1
+        assert unit == pytest.approx([each / scale for each in ones], rel=1e-6, abs=1e-40)
+
+
 CALLING = {
     b"out[get_global_id(0)] = 1;": set(),
     b"out[0] = mad_sat(a, b, c);": {"functions.cl"},
@@ -471,6 +498,35 @@ def check_directed(exact: float, number: Any, how: str) -> None:
 ONE = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2",
        "expm1", "log", "log2", "log10", "log1p", "cbrt", "sqrt"]  # fmt: skip
 TWO = ["pow", "atan2", "hypot", "fmod"]
+INF, NAN = math.inf, math.nan
+EDGES = [
+    ("powr", 1, NAN, NAN),
+    ("powr", 1, INF, NAN),
+    ("powr", 0, 0, NAN),
+    ("powr", INF, 0, NAN),
+    ("powr", NAN, 0, NAN),
+    ("powr", -0.0, 3, 0),
+    ("powr", -0.0, -3, INF),
+    ("powr", 2, 0, 1),
+    ("powr", -1, 2, NAN),
+    ("half_powr", 1, NAN, NAN),
+    ("log1p", -INF, None, NAN),
+    ("log1p", -1, None, -INF),
+    ("log1p", INF, None, INF),
+]
+"""OpenCL C 3.0, 7.5.1 "Additional Requirements Beyond C99 TC2", and C99, F.9.3.9. Clang folds powr(x, 0.0f) to 1."""
+
+
+def test_mathematics_at_edges(tmp_path):
+    calls = (f"{name}(a[{row}]{'' if y is None else f', b[{row}]'})" for row, (name, _x, y, _value) in enumerate(EDGES))
+    text = " ".join(f"o[{row}] = {call};" for row, call in enumerate(calls))
+    columns = [np.array([row[column] or 0 for row in EDGES], "f4") for column in (1, 2, 3)]
+    args = [*columns[:2], np.zeros(len(EDGES), "f4")]
+    parameters = "__global const float *a, __global const float *b, __global float *o"
+    source = OF_CL.format(parameters, text)
+    found = computed(tmp_path, source, Recipe(level="1"), "f", grid=1, work_group=1, args=args)["o"]
+    assert np.array_equal(found, columns[2], equal_nan=True)
+    assert not np.signbit(found[columns[2] == 0]).any()
 
 
 OF_CL = "__kernel void f({}) {{ int i = get_global_id(0); {} }}"

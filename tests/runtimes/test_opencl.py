@@ -168,6 +168,8 @@ size -61
 queue -35
 device -30
 formats 0 1
+shared -61
+none 0 -30
 """
 
 

@@ -93,7 +93,7 @@ CORE dg_log(double x) { LOG_EDGES return high; }
 #define TIMES(hi, lo) ({ double p_ = high * hi; p_ + (__builtin_fma(high, hi, -p_) + (high * lo + low * hi)); })
 CORE dg_log2(double x) { LOG_EDGES return TIMES(0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56); }
 CORE dg_log10(double x) { LOG_EDGES return TIMES(0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57); }
-CORE dg_log1p(double x) { double u = 1 + x; if (u == 1 || __builtin_isinf(x)) return x; return dg_log(u) + (u > 0 ? (x - (u - 1)) / u : 0); }
+CORE dg_log1p(double x) { double u = 1 + x; if (u == 1 || u == __builtin_inf()) return x; return dg_log(u) + (u > 0 ? (x - (u - 1)) / u : 0); }
 CORE dg_pow(double x, double y) {
   if (y == 0 || x == 1) return 1; if (x != x || y != y) return __builtin_nan("");
   double a = __builtin_fabs(x); bool whole = __builtin_rint(y) == y, odd = whole && __builtin_fabs(y) < 0x1p53 && ((long)y & 1);
@@ -104,6 +104,10 @@ CORE dg_pow(double x, double y) {
   double low, high = dg_log_of(a, &low), p = y * high;
   if (__builtin_fabs(p) > 1e4) return sign * (p > 0 ? __builtin_inf() : 0);
   return sign * dg_exp2part(p, __builtin_fma(y, high, -p) + y * low);
+}
+CORE dg_powr(double x, double y) { /* e**(y * log(x)), and so no number where both factors are not */
+  bool is_none = x != x || y != y || x < 0 || (y == 0 && (x == 0 || __builtin_isinf(x))) || (x == 1 && __builtin_isinf(y));
+  return is_none ? __builtin_nan("") : dg_pow(__builtin_fabs(x), y);
 }
 CORE dg_rootn(double x, int n) {
   double a = __builtin_fabs(x); if (x != x || n == 0 || (a != 0 && x < 0 && !(n & 1))) return __builtin_nan("");
@@ -318,7 +322,7 @@ double dg_remquo(double x, double y, int *p) { /* and the low seven bits of the 
 #define B1(f, b, T) IN T f(T x) { return (T)b(x); } E1(T, f, T)
 #define CALLS(T) M1(exp, T) M1(exp2, T) M1(exp10, T) M1(expm1, T) M1(log, T) M1(log2, T) M1(log10, T) M1(log1p, T) M2(pow, T) M1(sin, T) M1(cos, T) M1(tan, T) M1(sinpi, T) M1(cospi, T) M1(tanpi, T) M1(atan, T) M2(atan2, T) \
   M1(asin, T) M1(acos, T) M1(sinh, T) M1(cosh, T) M1(tanh, T) M1(asinh, T) M1(acosh, T) M1(atanh, T) M1(cbrt, T) M2(hypot, T) M1(lgamma, T) M1(tgamma, T) M1(erf, T) M1(erfc, T) M2(remainder, T) \
-  M2(fmod, T) IN T powr(T x, T y) { return x < 0 ? (T)__builtin_nanf("") : (T)dg_pow((double)x, (double)y); } E2(T, powr, T, T) \
+  M2(fmod, T) IN T powr(T x, T y) { return (T)dg_powr((double)x, (double)y); } E2(T, powr, T, T) \
   IN T pown(T x, int n) { return (T)dg_pow((double)x, (double)n); } E2(T, pown, T, int) IN T rootn(T x, int n) { return (T)dg_rootn((double)x, n); } E2(T, rootn, T, int) \
   IN T asinpi(T x) { return (T)dg_pi_asin((double)x); } E1(T, asinpi, T) IN T acospi(T x) { return (T)dg_pi_acos((double)x); } E1(T, acospi, T) IN T atanpi(T x) { return (T)dg_pi_atan((double)x); } E1(T, atanpi, T) \
   IN T atan2pi(T x, T y) { return (T)dg_pi_atan2((double)x, (double)y); } E2(T, atan2pi, T, T) M1(rsqrt, T)
@@ -343,7 +347,7 @@ WITH(float, f) WITH(double, ) WITH(half, f)
   IN T##3 cross(T##3 a, T##3 b) { return a.yzx * b.zxy - a.zxy * b.yzx; } IN T##4 cross(T##4 a, T##4 b) { return (T##4)(cross(a.xyz, b.xyz), (T)0); } \
   IN int ilogb(T x) { double a = fabs((double)x); return a == 0 ? FP_ILOGB0 : !isfinite(a) ? FP_ILOGBNAN : a < 0x1p-1022 ? (int)(as_long(a * 0x1p54) >> 52) - 1077 : (int)(as_long(a) >> 52) - 1023; } \
   IN T logb(T x) { return x == 0 ? (T)-__builtin_inff() : x != x ? x : isinf(x) ? fabs(x) : (T)ilogb(x); } E1(T, logb, T) IN T ldexp(T x, int n) { return (T)LDEXP((double)x, n); } E2(T, ldexp, T, int) WIDTHS(SHIFT, T, T) E1(int, ilogb, T) \
-  OUTPUTS(T, S, __private) OUTPUTS(T, S, __global) OUTPUTS(T, S, __local) OUTPUTS(T, S, __generic) NORM(T, ) NORM(T, 2) NORM(T, 3) NORM(T, 4)
+  OUTPUTS(T, S, __private) OUTPUTS(T, S, __global) OUTPUTS(T, S, __local) OUTPUTS(T, S, __generic) NORM_OF_SCALAR(T) NORM(T, 2) NORM(T, 3) NORM(T, 4)
 #define FMA(a, b, c) _Generic((a), double: __builtin_fma((double)(a), (double)(b), (double)(c)), default: __builtin_fmaf((float)(a), (float)(b), (float)(c)))
 #define OUT1(f, R, T, A, P) IN T##2 f(T##2 x, A P##2 *p) { P a, b; T##2 r = (T##2)(f(x.s0, &a), f(x.s1, &b)); *p = (P##2)(a, b); return r; } IN T##3 f(T##3 x, A P##3 *p) { P a, b, c; T##3 r = (T##3)(f(x.s0, &a), f(x.s1, &b), f(x.s2, &c)); *p = (P##3)(a, b, c); return r; } \
   IN T##4 f(T##4 x, A P##4 *p) { P##2 a, b; T##4 r = (T##4)(f(x.lo, &a), f(x.hi, &b)); *p = (P##4)(a, b); return r; } IN T##8 f(T##8 x, A P##8 *p) { P##4 a, b; T##8 r = (T##8)(f(x.lo, &a), f(x.hi, &b)); *p = (P##8)(a, b); return r; } \
@@ -358,7 +362,20 @@ WITH(float, f) WITH(double, ) WITH(half, f)
   IN T frexp(T x, A int *p) { if (x == 0 || !isfinite(x)) { *p = 0; return x; } int e = ilogb(x) + 1; *p = e; return (T)LDEXP((double)x, -e); } OUT1(frexp, T, T, A, int) IN T lgamma_r(T x, A int *p) { int s; T v = (T)dg_lgamma_of((double)x, &s); *p = s; return v; } OUT1(lgamma_r, T, T, A, int) \
   IN T remquo(T x, T y, A int *p) { return (T)dg_remquo((double)x, (double)y, p); } OUT2(remquo, T, A)
 #define LAST_BELOW_1(T) (sizeof(T) == 8 ? 0x1.fffffffffffffp-1 : sizeof(T) == 4 ? 0x1.fffffep-1 : 0x1.ffcp-1)
-#define NORM(T, n) IN T length(T##n a) { return (T)__builtin_sqrt((double)dot(a, a)); } IN T distance(T##n a, T##n b) { return length(a - b); } IN T##n normalize(T##n a) { T l = length(a); return l == 0 ? a : a / l; }
+/* Squares of float do not overflow in double; those of double are made from numbers that a power of two divides. */
+static __attribute__((always_inline)) double dg_norm(double *a, int n, bool is_double, int *e) {
+  double most = 0, sum = 0; for (int k = 0; k < n; k++) most = __builtin_fmax(most, __builtin_fabs(a[k]));
+  *e = is_double && most > 0 && most < __builtin_inf() ? ilogb(most) : 0;
+  for (int k = 0; k < n; k++) { a[k] = LDEXP(a[k], -*e); sum += a[k] * a[k]; }
+  return __builtin_sqrt(sum);
+}
+#define DISTANCE(T, n, element) double a[n]; int e; for (int k = 0; k < n; k++) a[k] = element; double s = dg_norm(a, n, sizeof(T) == 8, &e); return (T)LDEXP(s, e);
+#define NORM(T, n) IN T length(T##n v) { DISTANCE(T, n, v[k]) } IN T distance(T##n v, T##n w) { DISTANCE(T, n, (double)v[k] - (double)w[k]) } \
+  IN T##n normalize(T##n v) { \
+    double a[n]; int e; bool is_endless = false; for (int k = 0; k < n; k++) { a[k] = v[k]; is_endless |= __builtin_isinf(a[k]); } \
+    for (int k = 0; k < n && is_endless; k++) a[k] = __builtin_isinf(a[k]) ? __builtin_copysign(1.0, a[k]) : 0 * a[k]; \
+    double s = dg_norm(a, n, sizeof(T) == 8, &e); if (s == 0) return v; for (int k = 0; k < n; k++) v[k] = (T)(a[k] / s); return v; }
+#define NORM_OF_SCALAR(T) IN T length(T v) { return fabs(v); } IN T distance(T v, T w) { return fabs(v - w); } IN T normalize(T v) { return v != v || v == 0 ? v : copysign((T)1, v); }
 MIXED(float, int) MIXED(double, long) MIXED(half, short)
 IN float nextafter(float x, float y) { if (x != x || y != y) return x + y; if (x == y) return y; int b = as_int(x); if (x == 0) return as_float((y < 0 ? 0x80000000 : 0) | 1); return as_float((x < y) == (x > 0) ? b + 1 : b - 1); } E2(float, nextafter, float, float)
 IN half nextafter(half x, half y) { if (x != x || y != y) return x + y; if (x == y) return y; short b = as_short(x); if (x == 0) return as_half((short)((y < 0 ? 0x8000 : 0) | 1)); return as_half((short)((x < y) == (x > 0) ? b + 1 : b - 1)); } E2(half, nextafter, half, half)

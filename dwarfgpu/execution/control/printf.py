@@ -25,8 +25,9 @@ _SPECIFIER = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d*))?"
     r"(?P<vector>v(?:2|3|4|8|16))?(?P<length>hh|hl|h|ll|l|j|z|t|L)?(?P<letter>[diouxXcspfFeEgGaAn%])"
 )
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "0": "\0"}
+_ESCAPES = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\a": "\a", r"\b": "\b", r"\f": "\f", r"\v": "\v", r"\72": ":"}
+"""What LLVM writes with a backslash; others are those of the program."""
+_ESCAPE = re.compile("|".join(map(re.escape, _ESCAPES)))
 _BYTES = {"hh": 1, "h": 2, "hl": 4, "l": 8, "ll": 8, "j": 8, "z": 8, "t": 8}
 _HEAD = 8
 MAX_WIDTH = 4096
@@ -76,9 +77,12 @@ def _of_opencl(memory: bytes, position: int, end: int, known: dict[int, PrintfFo
         return None, end
     data = memory[position : position + sum(entry.sizes)]
     text = unescaped(entry.format)
-    parts = ((match["width"], match["precision"], match["letter"]) for match in _SPECIFIER.finditer(text))
-    letters = [each for part in parts if part[2] != "%" for each in part if each in ("*", part[2])]
-    missing = (len(data) - len(data.rstrip(UNWRITTEN))) // 4
+    specifiers = [match for match in _SPECIFIER.finditer(text) if match["letter"] != "%"]
+    parts = ((match["width"], match["precision"], match["letter"]) for match in specifiers)
+    letters = [each for part in parts for each in part if each in ("*", part[2])]
+    padding = entry.sizes[-1] // 4 if specifiers and specifiers[-1]["vector"] == "v3" else 0
+    written = data[: len(data) - padding]
+    missing = (len(written) - len(written.rstrip(UNWRITTEN))) // 4
     fields = [*zip_longest(entry.sizes, letters[: len(entry.sizes)])]
     if missing > letters.count("s"):  # the lane has not written all of it
         return "", position + len(data)
@@ -151,17 +155,8 @@ def _inline_text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def unescaped(text: str) -> str:
-    """Return a format of the metadata, in which what is special is written with a backslash."""
-
-    def plain(match: re.Match[str]) -> str:
-        word = match[1]
-        if word[0] in "01234567" and word != "0":
-            return chr(int(word, 8))
-        if word[0] == "x" and len(word) > 1:
-            return chr(int(word[1:], 16))
-        return _ESCAPES.get(word, word)
-
-    return _ESCAPE.sub(plain, text)
+    """Return a format of the metadata, in which LLVM has replaced what its own reader does not take."""
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
 
 
 # --- C's formats --------------------------------------------------------------------------------------------------

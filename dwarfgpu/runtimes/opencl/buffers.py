@@ -85,6 +85,8 @@ async def _buffer(call: HostCall, context: int, flags: int, size: int, host: int
     if not 0 < size <= MOST_ALLOCATED:
         refuse(ClError.INVALID_BUFFER_SIZE, f"a buffer has 1 to {MOST_ALLOCATED} bytes, and not {size}")
     is_shared = bool(flags & USE_HOST) and host in program.device.arena
+    if is_shared and program.device.memory_at(host, size) is None:
+        refuse(ClError.INVALID_BUFFER_SIZE, f"{size} bytes at {host:#x} are more than clSVMAlloc has given")
     address = host if is_shared else program.allocate(call, size, flags)
     made = ClMemory(origin=call, context=owner, flags=flags, size=size, host=host, address=address, is_shared=is_shared)
     if host and not is_shared:

@@ -42,6 +42,8 @@ _EXCLUDED = {"read_only": WRITE_ONLY, "write_only": READ_ONLY, "read_write": REA
 """The flags that an image cannot have which a kernel accesses so."""
 _PRIVATE, _NO_ACCESS = 0x119E, 0x11A3
 _CONST, _RESTRICT, _VOLATILE = 1, 2, 4
+_POINTERS, _FINE_SYSTEM = 0x11B6, 0x11B7
+"""``CL_KERNEL_EXEC_INFO_SVM_PTRS``, of which no bytes are the empty set, and _SVM_FINE_GRAIN_SYSTEM."""
 _WAVES_FOR = (64, 4, 1)
 """The largest extents of a work-group that nobody has chosen, along each axis of several."""
 
@@ -176,7 +178,8 @@ def set_pointer(call: HostCall, handle: int, number: int, pointer: int) -> int:
 def set_use(call: HostCall, handle: int, wanted: int, size: int, value: int) -> int:
     """Do nothing: all shared memory can be reached."""
     call.process.find(call, handle, ClKernel)
-    if wanted not in (0x11B6, 0x11B7) or not size or not value:
+    is_empty = wanted == _POINTERS and not size and not value
+    if wanted not in (_POINTERS, _FINE_SYSTEM) or not ((size and value) or is_empty):
         refuse(ClError.INVALID_VALUE, f"{wanted:#x} is nothing that a kernel can be told")
     return ClError.SUCCESS
 

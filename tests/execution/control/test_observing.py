@@ -305,7 +305,7 @@ def test_widths_escapes_and_vectors_of_formats():
     data = [double(value) if isinstance(value, float) else struct.pack("<i", value) for value in values]
     kinds = [ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int(value) for value in values]
     assert formatted(text, data) == by_host(text, *kinds)
-    assert unescaped(r"a\72 b\n\t\\ \x41 \"") == 'a: b\n\t\\ A "'
+    assert unescaped(r"a\72 b\n\t\\ [\] \x41 \"") == 'a: b\n\t\\\\ [\\] \\x41 \\"'
     floats = struct.pack("<4f", 1, 2.5, -3, 0.125)
     assert formatted("%v4hlf", [floats]) == "1.000000,2.500000,-3.000000,0.125000"
     assert formatted("(%8.2v4hlf)", [floats]) == "(    1.00,    2.50,   -3.00,    0.12)"
@@ -313,6 +313,13 @@ def test_widths_escapes_and_vectors_of_formats():
         formatted("%v2d %#v3hx", [struct.pack("<2i", 1, -2), struct.pack("<4H", 1, 2, 255, 9)]) == "1,-2 0x1,0x2,0xff"
     )
     assert formatted("%v2lu", [struct.pack("<2Q", 1, (1 << 64) - 1)]) == f"1,{(1 << 64) - 1}"
+
+
+def test_a_vector_of_three_leaves_the_fourth_unwritten():
+    record = struct.pack("<I3f", 1, 1, 2.5, -3) + UNWRITTEN * 4
+    head = struct.pack("<II", len(record), 100)
+    assert list(printed(head + record, (PrintfFormat(1, (16,), "%.1v3hlf\\n"),))) == ["1.0,2.5,-3.0\n"]
+    assert list(printed(head + record[:4] + UNWRITTEN * 16, (PrintfFormat(1, (16,), "%.1v3hlf\\n"),))) == [""]
 
 
 def test_broken_buffers_end_the_text():

@@ -54,5 +54,10 @@ int main(void) {
   cl_uint count = 0;
   error = clGetSupportedImageFormats(context, CL_MEM_KERNEL_READ_AND_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, NULL, &count);
   printf("formats %d %d\n", error, count > 20);
+  void *shared = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
+  clCreateBuffer(context, CL_MEM_USE_HOST_PTR, 65, shared, &error);
+  printf("shared %d\n", error);
+  printf("none %d %d\n", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL),
+         clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, &shared));
   return 0;
 }
