@@ -71,7 +71,7 @@ _DEVICE_ANSWERS: dict[int, bytes] = {
     0x1001: half_word(0x1002),  # VENDOR_ID
     0x1002: half_word(4),  # MAX_COMPUTE_UNITS: programs size grids by it
     0x1003: half_word(3),  # MAX_WORK_ITEM_DIMENSIONS
-    0x1004: word(MOST_ITEMS),  # MAX_WORK_GROUP_SIZE
+    0x1004: word(256),  # MAX_WORK_GROUP_SIZE: what kernels of clang take that ask for no other
     0x1005: word(MOST_ITEMS, MOST_ITEMS, MOST_ITEMS),  # MAX_WORK_ITEM_SIZES
     **{wanted: half_word(1) for wanted in (*range(0x1006, 0x100C), *range(0x1036, 0x103D))},  # VECTOR_WIDTHs
     0x1034: half_word(1),  # PREFERRED_VECTOR_WIDTH_HALF
