@@ -40,7 +40,7 @@ def has_rocm(words: Sequence[str]) -> bool:
 def header_words(clang: Clang, words: Sequence[str], targets: Sequence[Target]) -> list[str]:
     """Return the words that let a compiler find the headers of HIP; folders of the user come before ours."""
     if not has_rocm(words):
-        return ["-isystem", str(_OWN), "-isystem", str(_OWN / "hip")]
+        return ["-isystem", str(_OWN), "-isystem", str(_OWN / "hip"), "-include", "hip_begin.h"]
     found = ["-isystem", f"{clang.resources()}/include/cuda_wrappers", "-include", "__clang_hip_runtime_wrapper.h"]
     found += _RECIPROCALS
     for folder in _folders([word for word in words if word.startswith(ROCM)]):

@@ -237,18 +237,29 @@ def test_a_fault_stays(built: Callable[[str], Path]) -> None:
 
 
 def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
-    """Several sources, one of them C++, with a header that has the name of one of the library."""
+    """Several sources, one of them C++, with a header that has the name of one of the library, and comes before it.
+
+    The words of the language are there at once, and templates of <cmath> find functions of the device.
+    """
     (tmp_path / "include").mkdir()
-    (tmp_path / "include" / "common.h").write_text("inline int answer() { return 42; }\n")
+    (tmp_path / "include" / "common.h").write_text(
+        "#include <cmath>\n__host__ __device__ inline double answer(int n) { return std::pow(6.5, n) - 0.25; }\n"
+    )
     (tmp_path / "main.hip").write_text(
-        '#include <hip/hip_runtime.h>\n#include "common.h"\nint other();\nint main() { return answer() - other(); }\n'
+        '#include "common.h"\n#include <hip/hip_runtime.h>\nint other();\n'
+        "__global__ void k(double *out) { *out = answer(2); }\nint main() { return (int)answer(2) - other(); }\n"
     )
     (tmp_path / "other.cc").write_text("int other() { return 40; }\n")
     folder = {"cwd": tmp_path}
-    assert dwarfgpu("hipcc", "-c", "-Iinclude", "main.hip", "-o", "main.o", **folder).returncode == 0
-    done = dwarfgpu("hipcc", "other.cc", "main.o", "-o", "app", **folder)
-    assert done.returncode == 0, done.stderr
-    assert dwarfgpu("exec", "./app", **folder).returncode == 2
+    for words in (
+        ("-c", "-Iinclude", "main.hip", "-o", "main.o"),
+        ("other.cc", "main.o", "-o", "app"),
+        ("-c", "other.cc", "-o", "other.o"),
+        ("-Iinclude", "main.o", "other.o", "-o", "again"),
+    ):
+        done = dwarfgpu("hipcc", *words, **folder)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    assert [dwarfgpu("exec", f"./{name}", **folder).returncode for name in ("app", "again")] == [2, 2]
 
 
 @pytest.mark.parametrize("major, version", [(5, "hip_4.2"), (6, "hip_6.0"), (7, "hip_7.1")])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dwarfgpu.children import PrivateFolder, start_program
-from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.clang import Clang, find_clang
 from dwarfgpu.compilers.headers import ROCM, header_words
 from dwarfgpu.compilers.sources import LANGUAGES, USUAL_PROCESSOR, Library, device_parts
 from dwarfgpu.errors import UsageError
@@ -16,9 +16,11 @@ from dwarfgpu.targets.resolve import resolve
 
 SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
 _ARCH = "--offload-arch="
+_LANGUAGE = "-x"
 _ONLY_DEVICE = "--cuda-device-only"
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
 _MAIN = re.compile(rb"^[ \t]*(?:int|auto)\s+main\s*\(", re.MULTILINE)
+_WITH_VALUES = "-o", "-I", "-D", "-include", "-MF", "-MT", "-isystem", "-Xclang"
 _OLDEST = 17
 """The version of clang from which on whole programs were tried."""
 
@@ -41,20 +43,13 @@ def compile_program(words: Sequence[str]) -> int:
     words = [_ONLY_DEVICE if word == "--genco" else word for word in words]  # a word of hipcc alone
     processors = [*dict.fromkeys(word.removeprefix(_ARCH) for word in words if word.startswith(_ARCH))]
     processors = processors or [USUAL_PROCESSOR]
-    targets = [*map(resolve, processors)]
     with PrivateFolder() as folder:
-        command = [clang.path, "--driver-mode=g++", *(f"{_ARCH}{processor}" for processor in processors)]
-        command += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
-        command += ["-Wno-unused-command-line-argument", *header_words(clang, words, targets)]
-        command += [] if any(word.startswith("-g") for word in words) else ["-g"]
-        command += [f"--hip-device-lib-path={folder.path}"]
-        for number, (processor, target) in enumerate(zip(processors, targets, strict=True)):
-            library = Library(clang, target, ())
-            command += [] if number else library.options
-            own = [f"-Xarch_{processor}"] if len(processors) > 1 else []
-            for path in library.written(device_parts(words), folder, f".{number}.bc"):
-                command += [*own, f"--hip-device-lib={path.name}"]
-        command += _with_languages([word for word in words if not word.startswith((_ARCH, ROCM))])
+        command = [clang.path, "--driver-mode=g++", "-Wno-unused-command-line-argument"]
+        others = [word for word in words if not word.startswith((_ARCH, ROCM))]
+        sources = [*_with_languages(others)]
+        if sources != others or _LANGUAGE in others:  # else objects are linked, for which clang needs to know no GPU
+            command += _device_words(clang, words, processors, folder)
+        command += sources
         if not any(word in _ONLY_COMPILE for word in words):
             from dwarfgpu.runtimes.hip.library import install
 
@@ -63,20 +58,28 @@ def compile_program(words: Sequence[str]) -> int:
         return start_program(command, {"TMPDIR": str(folder.path)}).wait()
 
 
+def _device_words(clang: Clang, words: Sequence[str], processors: Sequence[str], folder: PrivateFolder) -> list[str]:
+    """Return the words that let clang compile for GPUs with headers and functions of ours."""
+    targets = [*map(resolve, processors)]
+    found = [f"{_ARCH}{processor}" for processor in processors]
+    found += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
+    found += header_words(clang, words, targets)
+    found += [] if any(word.startswith("-g") for word in words) else ["-g"]
+    found += [f"--hip-device-lib-path={folder.path}"]
+    for number, (processor, target) in enumerate(zip(processors, targets, strict=True)):
+        library = Library(clang, target, ())
+        found += [] if number else library.options
+        own = [f"-Xarch_{processor}"] if len(processors) > 1 else []
+        for path in library.written(device_parts(words), folder, f".{number}.bc"):
+            found += [*own, f"--hip-device-lib={path.name}"]
+    return found
+
+
 def _with_languages(words: Sequence[str]) -> Iterator[str]:
     """Yield the words, sources as those of HIP."""
-    has_language = "-x" in words
+    has_language = _LANGUAGE in words
     for number, word in enumerate(words):
-        is_value = number > 0 and words[number - 1] in (
-            "-o",
-            "-I",
-            "-D",
-            "-include",
-            "-MF",
-            "-MT",
-            "-isystem",
-            "-Xclang",
-        )
+        is_value = number > 0 and words[number - 1] in _WITH_VALUES
         if not has_language and not is_value and not word.startswith("-") and os.path.splitext(word)[1] in SOURCES:
             yield from ("-x", "hip", word, "-x", "none")
         else:
