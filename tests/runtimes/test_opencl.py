@@ -217,14 +217,15 @@ def test_a_buffer_lives_as_long_as_commands_use_it(built: Callable[[str], Path])
     assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
 
 
-def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str]) -> None:
+@pytest.mark.parametrize("kind", ["PyDLL", "CDLL"])
+def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str], kind: str) -> None:
     require_tool("gcc")
-    done = dwarfgpu("exec", sys.executable, PROGRAMS / "script.py")
+    done = dwarfgpu("exec", sys.executable, PROGRAMS / "script.py", kind)
     assert done.stdout == "ended 0\n"
     lines = [line.strip() for line in done.stderr.splitlines()]
     assert lines[-5:] == [
-        "`cells` from script.py:31: 256 bytes", "allocated at script.py:31 in <module>",
-        "launched at script.py:20 in executed", "called from script.py:34 in <module>", "1 launch, 1 kernel, 1 error",
+        "`cells` from script.py:33: 256 bytes", "allocated at script.py:33 in <module>",
+        "launched at script.py:22 in executed", "called from script.py:36 in <module>", "1 launch, 1 kernel, 1 error",
     ]  # fmt: skip
     assert "n = 1" in lines
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ static size_t arena_size;
 static int is_started, is_lost, has_closed;  // the last: whether memory outside of the arena was closed
 static unsigned process_number;  // grows with each fork
 static struct sigaction handled_before;
+static int lock_holders, lock_waiters;  // of Python's lock: threads that are in a call and hold it, and that wait for it
 static __thread int connection = -1;
 static __thread unsigned connected_in;
 static __thread sigjmp_buf *guard;  // where a violation leads, while memory is looked at
@@ -244,22 +246,50 @@ static int done(effect *wanted) {
   }
 }
 
+static void *in_python(const char *name) {
+  return dlsym(RTLD_DEFAULT, name);
+}
+
+// Take Python's lock, without which a thread cannot see its lines. Nothing waits for a thread that has it while it waits
+// for the device: what comes later does without lines, and what waits for the lock already is let go first.
+static int has_lock(int *state, int *is_holder) {
+  int (*is_held)(void) = (int (*)(void))in_python("PyGILState_Check"), (*take)(void) = (int (*)(void))in_python("PyGILState_Ensure");
+  void *(*save)(void) = (void *(*)(void))in_python("PyEval_SaveThread");
+  void (*restore)(void *) = (void (*)(void *))in_python("PyEval_RestoreThread");
+  if (!is_held || !take || !save || !restore) return 0;
+  if ((*is_holder = is_held())) {
+    __atomic_add_fetch(&lock_holders, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&lock_waiters, __ATOMIC_SEQ_CST)) {
+      void *saved = save();
+      sched_yield();
+      restore(saved);
+    }
+    return 1;
+  }
+  __atomic_add_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
+  int is_free = !__atomic_load_n(&lock_holders, __ATOMIC_SEQ_CST);
+  if (is_free) *state = take();
+  else __atomic_sub_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
+  return is_free;
+}
+
 // The calls of a script, if this thread executes Python: the name of the file and of the function, and the line of each,
 // innermost first, behind a 0. Both names live as long as the code that has them.
-static uint32_t scripted(word *entries) {
-  void *(*thread_state)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+static uint32_t scripted(word *entries, int *is_holder) {
+  void *(*thread_state)(void) = (void *(*)(void))in_python("PyGILState_GetThisThreadState");
   if (!thread_state || !thread_state()) return 0;
-  int (*is_held)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");
-  void *(*innermost)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyEval_GetFrame");
-  void *(*code_of)(void *) = (void *(*)(void *))dlsym(RTLD_DEFAULT, "PyFrame_GetCode");
-  void *(*caller_of)(void *) = (void *(*)(void *))dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
-  int (*line_of)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "PyFrame_GetLineNumber");
-  void *(*attribute)(void *, const char *) = (void *(*)(void *, const char *))dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
-  const char *(*text_of)(void *) = (const char *(*)(void *))dlsym(RTLD_DEFAULT, "PyUnicode_AsUTF8");
-  void (*hold)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "Py_IncRef");
-  void (*drop)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "Py_DecRef");
-  if (!is_held || !innermost || !code_of || !caller_of || !line_of || !attribute || !text_of || !hold || !drop) return 0;
-  if (!is_held()) return 0;
+  void (*release)(int) = (void (*)(int))in_python("PyGILState_Release");
+  void *(*innermost)(void) = (void *(*)(void))in_python("PyEval_GetFrame");
+  void *(*code_of)(void *) = (void *(*)(void *))in_python("PyFrame_GetCode");
+  void *(*caller_of)(void *) = (void *(*)(void *))in_python("PyFrame_GetBack");
+  int (*line_of)(void *) = (int (*)(void *))in_python("PyFrame_GetLineNumber");
+  void *(*attribute)(void *, const char *) = (void *(*)(void *, const char *))in_python("PyObject_GetAttrString");
+  const char *(*text_of)(void *) = (const char *(*)(void *))in_python("PyUnicode_AsUTF8");
+  void (*hold)(void *) = (void (*)(void *))in_python("Py_IncRef");
+  void (*drop)(void *) = (void (*)(void *))in_python("Py_DecRef");
+  if (!release || !innermost || !code_of || !caller_of || !line_of || !attribute || !text_of || !hold || !drop) return 0;
+  int state;
+  if (!has_lock(&state, is_holder)) return 0;
   uint32_t count = 0;
   entries[count++] = 0;
   void *frame = innermost();
@@ -273,23 +303,26 @@ static uint32_t scripted(word *entries) {
     frame = caller;
   }
   if (frame) drop(frame);
+  if (!*is_holder) release(state), __atomic_sub_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
   return count;
 }
 
 word dwarfgpu_call(uint32_t number, const word *words, uint32_t count) {
   struct { request head; word rest[MOST_WORDS + MOST_FRAMES + 1 + 3 * MOST_SCRIPT_LINES]; } message = {{CALL, number, count, 0}, {0}};
-  int error = errno;
+  int error = errno, is_holder = 0;
   if (!is_ready()) return dwarfgpu_no_device;
   if (count) memcpy(message.rest, words, count * sizeof *words);
   int frames = backtrace((void **)message.rest + count, MOST_FRAMES);
   message.head.frames = frames > 0 ? (uint32_t)frames : 0;
-  message.head.frames += scripted(message.rest + count + message.head.frames);
+  message.head.frames += scripted(message.rest + count + message.head.frames, &is_holder);
   int is_good = sent(&message, sizeof message.head + (count + message.head.frames) * sizeof(word));
   for (effect wanted; is_good && received(&wanted, sizeof wanted); is_good = done(&wanted)) {
     if (wanted.kind != RETURN) continue;
+    __atomic_sub_fetch(&lock_holders, is_holder, __ATOMIC_SEQ_CST);
     errno = error;
     return wanted.to;
   }
+  __atomic_sub_fetch(&lock_holders, is_holder, __ATOMIC_SEQ_CST);
   if (!is_lost) fprintf(stderr, "dwarfgpu: the device has ended\n");
   is_lost = 1;
   disconnect(NULL);
