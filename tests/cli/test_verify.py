@@ -233,6 +233,7 @@ CHECKS = {
 RULE = {"verify": "list-outside", "judge": "statement-parameter", "memmodel": "order-wait-before"}
 
 
+@pytest.mark.usefixtures("judged_once")
 @pytest.mark.parametrize("check", CHECKS)
 def test_findings_are_chosen_alike_by_every_check(check, tmp_path):
     words, rule = CHECKS[check], RULE[check]
