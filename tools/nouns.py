@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,6 +18,7 @@ def homes() -> dict[str, str]:
     return dict(ROW.findall(PAGE.read_text("utf-8")))
 
 
+@cache
 def classes() -> list[str]:
     """Return the names of all classes."""
     paths = (ROOT / "dwarfgpu").rglob("*.py")

@@ -45,6 +45,12 @@ def run(
     return subprocess.CompletedProcess(words, status, out.getvalue().decode(), err.getvalue().decode())
 
 
+def outcome(*words: Any, **started: Any) -> tuple[int, str, str]:
+    """The same as its status, and what it writes to both streams."""
+    done = run(*words, **started)
+    return done.returncode, done.stdout, done.stderr
+
+
 def document(*words: str, status: int = 0) -> Any:
     """What the same says in JSON."""
     done = run(*words, "--json")

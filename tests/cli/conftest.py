@@ -1,29 +1,20 @@
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dwarfgpu.audits.judge.judgement import Judge
-from dwarfgpu.cli import main
 from dwarfgpu.compilers import BUILD
 from dwarfgpu.execution.launch.options import OPTIONS
 from dwarfgpu.questions import judging
+from tests.builders.commands import outcome
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command: its exit status, standard output and standard error."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def run(*words: Any) -> tuple[int, str, str]:
-        try:
-            status = main([str(word) for word in words])
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
+def run() -> Any:
+    """Run a command in the folder of the test: its exit status, standard output and standard error."""
+    return lambda *words, **started: outcome(*words, folder=Path.cwd(), **started)
 
 
 @pytest.fixture

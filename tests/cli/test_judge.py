@@ -15,7 +15,7 @@ from dwarfgpu.audits.judge.judgement import JudgedPart
 from dwarfgpu.execution.device import Device
 from dwarfgpu.questions import judging
 from tests.builders.commands import ROOT
-from tests.builders.commands import run as run_command
+from tests.builders.commands import outcome as run
 from tests.builders.judged_statements import assembled_loop
 
 SIZES = ("--grid", "64", "--work-group", "64")
@@ -27,11 +27,6 @@ OPTIMIZED = (SAXPY[0], SAXPY[1].format("gfx90a.w64.O2"), *SAXPY[2:])
 WHOLE = (*OPTIMIZED[:-1], "64")
 OTHER = ("--against", SAXPY[1].format("gfx1100.w32.O0"))
 EVERY = ("judge", OPTIMIZED[1], *OTHER, "--grid", "32", "--work-group", "32")
-
-
-def run(*words):
-    done = run_command(*words)
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(autouse=True)

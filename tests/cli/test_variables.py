@@ -59,8 +59,7 @@ def test_a_state_on_standard_input(run, monkeypatch, words):
     monkeypatch.chdir(ROOT / "dwarfgpu/examples")  # the path of the code object is relative to the state
     command, *rest = words
     expected = run(command, FILE, *rest, *STATE)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(STATE[1].read_bytes())))
-    assert run(command, FILE, *rest, "--state", "-") == expected
+    assert run(command, FILE, *rest, "--state", "-", stdin=STATE[1].read_bytes()) == expected
     assert expected[0] == 0
 
 

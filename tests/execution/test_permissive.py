@@ -10,7 +10,7 @@ import pytest
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from tests.builders.commands import run as command
+from tests.builders.commands import outcome as run
 
 HEADER = Path(__file__).parent / "kernels.h"
 SOURCE = """typedef long long2 __attribute__((ext_vector_type(2)));
@@ -147,10 +147,6 @@ def test_buffers_follow_each_other(built):
 
 
 def test_commands_have_it(built):
-    def run(*words):
-        done = command(*map(str, words))
-        return done.returncode, done.stdout, done.stderr
-
     path = built("gfx1100", "O2")
     words = ["in_local", "--grid", 64, "--work-group", 64, "out=zeros(64)", "by=100000"]
     assert run("run", path, *words)[0] == 1

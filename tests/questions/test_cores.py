@@ -11,6 +11,7 @@ from dwarfgpu.machines.gpu_core.writing import CoreForm
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.states.core_writing import write_core
 from tests.builders import cores
+from tests.builders.commands import outcome as shell
 from tests.builders.commands import run as run_command
 from tests.builders.gpu_cores import filled, image_of, written
 from tests.questions.harness import KERNEL, Run
@@ -168,11 +169,6 @@ def test_a_core_file_is_generated(tmp_path):
 
 
 # --- The shell ----------------------------------------------------------------------------------------------------
-
-
-def shell(*words):
-    done = run_command(*words)
-    return done.returncode, done.stdout, done.stderr
 
 
 SAME = [

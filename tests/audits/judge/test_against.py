@@ -344,6 +344,14 @@ def step_offsets(path, processor):
     return offsets
 
 
+@pytest.fixture(scope="module")
+def right_steps(require_tool, tmp_path_factory):
+    """The kernel as it is right, and its judgement."""
+    tools = require_tool("llvm-mc-22"), require_tool("ld.lld-22")
+    path = assembled(GFX942, tools, tmp_path_factory.mktemp("right"))
+    return path, Judge(running(path, "steps", ("zeros(40)", 9))).run()
+
+
 @for_each(
     "place, failed, wrong, missing",
     (ListedPlace("lane", 6, 29, (v(2),)), {"lane": 0x20}, 1627, 0),  # has another value
@@ -352,19 +360,15 @@ def step_offsets(path, processor):
     pytest.param(ListedPlace("lane", 6, 29, ()), {}, 0, 0, marks=pytest.mark.slow),  # leaves it to the other place
     pytest.param(ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0, marks=pytest.mark.slow),
 )
-def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, tools, tmp_path):
-    (tmp_path / "right").mkdir()
-    paths = (
-        assembled(GFX942, tools, tmp_path, (*ranges_of(steps_of(GFX942)), place)),
-        assembled(GFX942, tools, tmp_path / "right"),
-    )
-    own, other = (Judge(running(path, "steps", ("zeros(40)", 9))).run() for path in paths)
+def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, right_steps, tools, tmp_path):
+    path, other = assembled(GFX942, tools, tmp_path, (*ranges_of(steps_of(GFX942)), place)), right_steps[0]
+    own = compared(path, other)
     found = [each for each in own.report.findings if each.rule.name == "value-failed"]
     assert all(each.seen.startswith("lane 1 " if place.pieces == (v(2),) else "lane 0 ") for each in found)
     assert {each.message.split(": ")[1]: each.offset for each in found} == failed
     assert bool(own.total().variables.wrong) == bool(failed)
-    assert own.total().variables.missing == other.total().variables.missing
-    total = compared(*paths).comparison.total()
+    assert own.total().variables.missing == right_steps[1].total().variables.missing
+    total = own.comparison.total()
     assert (total.wrong, total.missing) == (wrong, missing)
 
 
