@@ -145,8 +145,8 @@ CORE dg_sin(double x) { if (x == 0) return x; ODD_RANGE double v = n & 1 ? dg_co
 CORE dg_cos(double x) { ODD_RANGE double v = n & 1 ? dg_sine(r, l) : dg_cosine(r, l); return (n + 1) & 2 ? -v : v; }
 CORE dg_tan(double x) { if (x == 0) return x; ODD_RANGE double s = dg_sine(r, l), c = dg_cosine(r, l); return n & 1 ? -c / s : s / c; }
 #define PI 0x1.921fb54442d18p+1
-CORE dg_sinpi(double x) { double k = __builtin_rint(2 * x), f = x - 0.5 * k; if (!__builtin_isfinite(x)) return __builtin_nan(""); int n = (int)(long)(k - 4 * __builtin_floor(k * 0.25)); double t = f * PI, l = __builtin_fma(f, PI, -t) + f * 0x1.1a62633145c07p-53, v = n & 1 ? dg_cosine(t, l) : dg_sine(t, l); return n & 2 ? -v : v; }
-CORE dg_cospi(double x) { double k = __builtin_rint(2 * x), f = x - 0.5 * k; if (!__builtin_isfinite(x)) return __builtin_nan(""); int n = (int)(long)(k - 4 * __builtin_floor(k * 0.25)); double t = f * PI, l = __builtin_fma(f, PI, -t) + f * 0x1.1a62633145c07p-53, v = n & 1 ? dg_sine(t, l) : dg_cosine(t, l); return (n + 1) & 2 ? -v : v; }
+CORE dg_sinpi(double x) { double k = __builtin_rint(2 * x), f = x - 0.5 * k; if (!__builtin_isfinite(x)) return __builtin_nan(""); int n = (int)(long)(k - 4 * __builtin_floor(k * 0.25)); double t = f * PI, l = __builtin_fma(f, PI, -t) + f * 0x1.1a62633145c07p-53, v = n & 1 ? dg_cosine(t, l) : dg_sine(t, l); return v == 0 ? __builtin_copysign(v, x) : n & 2 ? -v : v; }
+CORE dg_cospi(double x) { double k = __builtin_rint(2 * x), f = x - 0.5 * k; if (!__builtin_isfinite(x)) return __builtin_nan(""); int n = (int)(long)(k - 4 * __builtin_floor(k * 0.25)); double t = f * PI, l = __builtin_fma(f, PI, -t) + f * 0x1.1a62633145c07p-53, v = n & 1 ? dg_sine(t, l) : dg_cosine(t, l); return v == 0 ? 0 : (n + 1) & 2 ? -v : v; }
 CORE dg_tanpi(double x) { return dg_sinpi(x) / dg_cospi(x); }
 /* The angle of (x, y), y >= 0, from 0 to pi. */
 static dg_pair dg_direction(dg_pair y, dg_pair x) {
@@ -275,6 +275,7 @@ CORE dg_tgamma(double x) {
   if (x < 0 && x == __builtin_rint(x)) return __builtin_nan("");
   if (x > 172) return __builtin_inf();
   if (x < -186) return as_long(__builtin_floor(x) * 0.5) == as_long(__builtin_rint(__builtin_floor(x) * 0.5)) ? 0.0 : -0.0;
+  double last = 1; if (x > 170) x -= 1, last = x; /* else what is between overflows */
   double n = __builtin_rint(x - 2), z = x - (n + 2);
   dg_pair p = dg_between(x, n);
   if (n < 0) p = __builtin_isinf(p.x) ? p : dg_over((dg_pair)(1, 0), p);
@@ -282,7 +283,7 @@ CORE dg_tgamma(double x) {
   z = g.x;
   dg_pair e = dg_sum(s.x, s.y + __builtin_fma(z * z, EXP_TERMS, g.y));
   double v = e.x * p.x;
-  return __builtin_isfinite(v) && p.y == p.y ? dg_times(e, p).x : v;
+  return last * (__builtin_isfinite(v) && p.y == p.y ? dg_times(e, p).x : v);
 }
 CORE dg_erfc_up(double a) { /* a continued fraction, a >= 0.5 */
   double z = a * a, t = 0;
