@@ -180,6 +180,13 @@ def compiled_into_cache(name: str, level: str, options: tuple[str, ...]) -> str:
 
 
 @cache
+def library_digest() -> str:
+    """Return the hash of the sources of all built-in functions, and of how kernels are compiled."""
+    files = (Path(__file__), *sorted(path for path in _FOLDER.iterdir() if path.is_file()))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+
+
+@cache
 def _library(clang: Clang, target: Target, options: tuple[str, ...]) -> Library:
     return Library(clang, target, options)
 

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
+from dwarfgpu.compilers import sources
+from dwarfgpu.runtimes.opencl import code
 from dwarfgpu.runtimes.opencl.library import API, tables
 
 if TYPE_CHECKING:
@@ -176,6 +179,18 @@ none 0 -30
 def test_answers(built: Callable[[str], Path]) -> None:
     """OpenCL API 3.0: the errors of clSetKernelArg, clCreateContext, clCreateProgramWithBinary and others."""
     assert dwarfgpu("exec", built("answers")).stdout == ANSWERS
+
+
+def test_programs_are_compiled_again_for_another_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = code.ClCode(origin=None, context=Mock(), source="kernel void k() {}")
+    keys = set()
+    for text in ("one", "two"):
+        (tmp_path / "functions.cl").write_text(text)
+        monkeypatch.setattr(sources, "_FOLDER", tmp_path)
+        sources.library_digest.cache_clear()
+        keys.add(code._key(program, "gfx1100", code.BuildOptions((), "CL1.2", "1"), ()))
+    sources.library_digest.cache_clear()
+    assert len(keys) == 2
 
 
 def test_nonsense(require_tool: Callable[[str], str], tmp_path: Path) -> None:

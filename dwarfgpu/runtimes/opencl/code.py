@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import find_clang
-from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.compilers.sources import Recipe, compile_source, library_digest
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.runtimes.opencl.contexts import creates
@@ -343,7 +343,7 @@ def _key(code: ClCode, processor: str, options: BuildOptions, words: tuple[str, 
     if _INCLUDE.search(source):
         return None
     clang = find_clang()
-    parts = [clang.path, clang.banner, processor, options.level, *words, str(code.number), source]
+    parts = [clang.path, clang.banner, library_digest(), processor, options.level, *words, str(code.number), source]
     return hashlib.sha256(b"\0".join(part.encode(errors="surrogateescape") for part in parts)).digest()
 
 
