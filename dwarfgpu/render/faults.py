@@ -131,7 +131,7 @@ LOGGED = Record(
     "kind page# line times", fact("near_null", value=lambda row: row.is_near_null),
     nested("facts", Record("name value meaning? source")),
 )  # fmt: skip
-BRIEF = Look(elements=16)
+BRIEF = Look(elements=16, parts=64)
 """A fault fits on one screen."""
 DONE = {"load": "read", "store": "wrote", "atomic": "updated", "rmw": "updated"}
 
@@ -172,7 +172,9 @@ def faults_in(
         except DwarfGpuError:
             return []
 
-    return wave_faults(stopped, line, address, lambda value, most: value_text(value, Look(elements=most)), arguments)
+    return wave_faults(
+        stopped, line, address, lambda value, most: value_text(value, Look(elements=most, parts=4 * most)), arguments
+    )
 
 
 def faults_json(

@@ -59,6 +59,8 @@ class Look:
     """How many elements of arrays and characters of strings are shown."""
     repeats: int = 10
     """Longer runs of one element are folded."""
+    parts: int = MAX_PARTS
+    """How many members and elements of a value are shown, those of all structures and arrays counted."""
     depth: int = 20
     """How deep structures and arrays are shown."""
     static_members: bool = True
@@ -132,8 +134,8 @@ class ValueWriter:
     def __init__(self, look: Look, *, is_cplus: bool) -> None:
         self.look = look
         self.is_cplus = is_cplus
-        self.left = MAX_PARTS
-        """How many members and elements may still be shown, those of all structures and arrays counted."""
+        self.left = look.parts
+        """How many members and elements may still be shown."""
         self.unnamed = 0
         """How many members without a name are around the current value."""
         self.shown_bases: list[Any] = []
