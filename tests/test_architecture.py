@@ -206,7 +206,7 @@ BUDGETS = [
     Budget("execution", 22.5, 26.85, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.32, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.15, "the checks read what an instruction does from one table"),
-    Budget("render questions", 22.8, 23.41, "a list is a listing, a value a node, a question stands beside its words"),
+    Budget("render questions", 22.8, 23.42, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("runtimes", 10.8, 11.16),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 10.13, "reports of programs and of kernels share their words"
