@@ -16,7 +16,7 @@ from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import byte_size, stripped
-from dwarfgpu.program.values.objects import HIP_VECTOR, Object, constant
+from dwarfgpu.program.values.objects import HIP_VECTOR, Object
 from dwarfgpu.program.values.storage import ObjectPlace
 
 _NAME = re.compile(r"std::(?:__\w+::)*(\w+)(?:<|$)")
@@ -56,31 +56,15 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
     Raises `EvaluationError` where the members contradict each other.
     """
     noun = _noun(type)
-    hold = _HOLDERS.get(noun)
-    if hold is None and HIP_VECTOR.fullmatch(type.name or ""):
+    if noun == "optional":
+        return _optional(value, type, depth)
+    if noun not in _READERS and HIP_VECTOR.fullmatch(type.name or ""):
         if any(member.name for member in type.body.members):
             return None
         found = [Child(name, part) for name in "xyzw" if (part := value.found(name)) is not None]
         return Contents("", "array", len(found), lambda: found, is_vector=True) if found else None
-    if hold is None:
-        read = _READERS.get(noun)
-        return None if read is None else read(value, type)
-    name, content = hold(value, type)
-    if content is None:
-        return Contents(f"{name} [no contained value]")
-    return _held(name, content, depth)
-
-
-def _held(name: str, content: Object, depth: int) -> Contents:
-    """Return the contents of an object that holds one other, whose own contents are shown in its place."""
-    inner = stripped(content.type)
-    if depth > DEEPEST:
-        raise _broken("it contains itself")
-    within = contents_of(content, inner, depth + 1) if isinstance(inner, t.Struct) else None
-    if within is None or within.hint == "value" or not within.summary:
-        hint = "array" if name.startswith("std::variant<") else ""
-        return Contents(name, hint, 1, lambda: [Child("[contained value]", content)])
-    return evolve(within, summary=f"{name} containing {within.summary}")
+    read = _READERS.get(noun)
+    return None if read is None else read(value, type)
 
 
 def _noun(type: t.Struct) -> str:
@@ -170,20 +154,18 @@ def _struct(value: Object) -> t.Struct:
 # --- Sequences ----------------------------------------------------------------------------------------------------
 
 
-def _vector(value: Object, type: t.Struct) -> Contents:
+def _vector(value: Object, _type: t.Struct) -> Contents | None:
     if value.found("__begin_") is not None:  # libc++
         last = value.found("__cap_") or value.member("__end_cap_").member("__value_")  # the latter up to LLVM 19
         return _elements(value.member("__begin_"), value.member("__end_"), last)
     data = value.member("_M_impl")
-    if value.found("_M_impl") is not None and isinstance(stripped(data.member("_M_start").type), t.Struct):
-        return _bits(data, type)
     return _elements(*(data.member(name) for name in ("_M_start", "_M_finish", "_M_end_of_storage")))
 
 
-def _elements(first: Object, last: Object, end: Object) -> Contents:
+def _elements(first: Object, last: Object, end: Object) -> Contents | None:
     pointer = stripped(first.type)
-    if not isinstance(pointer, t.Pointer):
-        raise _broken("its beginning is not a pointer")
+    if not isinstance(pointer, t.Pointer):  # std::vector<bool>
+        return None
     size = byte_size(pointer.target)
     begin, finish, limit = (int(bound.pointer().value) for bound in (first, last, end))
     _check(begin, finish, limit, size)
@@ -200,32 +182,6 @@ def _check(begin: int, finish: int, limit: int, size: int) -> None:
         raise _broken(f"its elements would be {limit - begin} bytes at {begin:#x}")
     if not size or (finish - begin) % size:
         raise _broken(f"its {finish - begin} bytes are not elements of {size} bytes")
-
-
-def _bits(data: Object, type: t.Struct) -> Contents:
-    """Return the contents of a vector of bool, which has a bit for each element."""
-    start, finish = data.member("_M_start"), data.member("_M_finish")
-    word = byte_size(_target(start.member("_M_p")))
-    begin, end = (int(bound.member("_M_p").pointer().value) for bound in (start, finish))
-    limit = data.member("_M_end_of_storage").pointer().value
-    _check(begin, end, max(int(limit), end), word)
-    shift, last = _number(start, "_M_offset"), _number(finish, "_M_offset")
-    if not (0 <= shift < 8 * word and 0 <= last < 8 * word):
-        raise _broken(f"its first and its last bit are {shift} and {last}")
-    length = 8 * (end - begin) + last - shift
-    if length < 0:
-        raise _broken(f"its length is {length}")
-    kind = _argument(type, 0)
-
-    def elements() -> Iterator[Object]:
-        words = start.member("_M_p").dereferenced()
-        for index in range(length):
-            number, bit = divmod(index + shift, 8 * word)
-            pattern = int(Object(words.type, words.place.moved(8 * word * number)).number()) >> bit & 1
-            yield constant(kind, bytes([pattern]))
-
-    summary = f"std::vector<bool> of length {length}, capacity {8 * (int(limit) - begin)}"
-    return Contents(summary, "array", length, lambda: _numbered(elements()))
 
 
 def _target(pointer: Object) -> t.Type:
@@ -277,27 +233,11 @@ def _span(value: Object, type: t.Struct) -> Contents:
     )
 
 
-def _bitset(value: Object, type: t.Struct) -> Contents:
-    words = value.found("_M_w")
-    if words is None and not re.search(r"<0\w*>$", type.name or ""):
-        raise UsageError("a bitset of another layout", kind="no_member")
-    found: list[Child] = []
-    if words is not None:
-        is_array = isinstance(stripped(words.type), t.Array)
-        each = words.array().at if is_array else lambda _index: words
-        count = words.array().length if is_array else 1
-        size, order = each(0).bits(), value.place.storage.byte_order
-        one = constant(each(0).type, (1).to_bytes(size // 8, order), order)
-        for index in range(count):
-            pattern = int(each(index).number())
-            found += [Child(f"[{index * size + bit}]", one) for bit in range(size) if pattern >> bit & 1]
-    return Contents("std::bitset", "", len(found), lambda: found)
-
-
 # --- Objects that hold others -------------------------------------------------------------------------------------
 
 
-def _optional(value: Object, type: t.Struct) -> tuple[str, Object | None]:
+def _optional(value: Object, type: t.Struct, depth: int) -> Contents:
+    """Return the contents of an object that holds one other, whose own contents are shown in its place."""
     name = f"std::optional<{_short_name(_argument(type, 0))}>"
     if value.found("__engaged_") is not None:  # libc++
         engaged, content = value.member("__engaged_"), value.found("__val_")
@@ -307,26 +247,15 @@ def _optional(value: Object, type: t.Struct) -> tuple[str, Object | None]:
     state = int(engaged.pattern().bits)
     if state > 1:
         raise _broken(f"whether it has a value is {state}")
-    return name, content if state else None
-
-
-def _variant(value: Object, type: t.Struct) -> tuple[str, Object | None]:
-    kinds = [argument.to.get() for argument in type.body.pack]
-    name = f"std::variant<{', '.join(map(_short_name, kinds))}>"
-    number, union = value.member("_M_index"), value.member("_M_u")
-    index = int(number.number())
-    if index == (1 << number.bits()) - 1:
-        return name, None
-    if index >= len(kinds):
-        raise _broken(f"its index is {index}, and it has {len(kinds)} alternatives")
-    return f"{name} [index {index}]", Object(kinds[index], union.place)
-
-
-_HOLDERS: dict[str, Callable[[Object, t.Struct], tuple[str, Object | None]]] = {
-    "optional": _optional,
-    "variant": _variant,
-}
-"""What returns the name of an object that holds one other, and that other one."""
+    if content is None or not state:
+        return Contents(f"{name} [no contained value]")
+    if depth > DEEPEST:
+        raise _broken("it contains itself")
+    inner = stripped(content.type)
+    within = contents_of(content, inner, depth + 1) if isinstance(inner, t.Struct) else None
+    if within is None or within.hint == "value" or not within.summary:
+        return Contents(name, "", 1, lambda: [Child("[contained value]", content)])
+    return evolve(within, summary=f"{name} containing {within.summary}")
 
 
 def _unique(value: Object, type: t.Struct) -> Contents:
@@ -388,7 +317,6 @@ _READERS: dict[str, Any] = {
     "basic_string": _string,
     "basic_string_view": _string_view,
     **dict.fromkeys(("span", "initializer_list"), _span),
-    "bitset": _bitset,
     "atomic": _atomic,
     "unique_ptr": _unique,
     "pair": _pair,

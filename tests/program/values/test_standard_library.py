@@ -14,13 +14,12 @@ SOURCE = Path(__file__).parents[1] / "corpus" / "standard_library.cpp"
 LOCALS = [line for line in SOURCE.read_text().partition("int main() {")[2].splitlines() if "std::" in line]
 COMMANDS = (
     *("print reference", "print *pointer", "print pointer", "print text", "print lengthy", "print/r numbers"),
-    *("print/x numbers", "print/x hello", "print/d flags", "print -elements 3 -- numbers"),
+    *("print/x numbers", "print/x hello", "print -elements 3 -- numbers"),
     *("print -elements 3 -- hello", "print -max-depth 1 -- nested", "print -max-depth 0 -- nested", "print nested"),
     *("print -pretty -- holder", "print -pretty -- words", "print -pretty -- points"),
-    *("print -pretty -- pair", "print -pretty -- triple", "print -pretty -- held", "print -pretty -- few"),
-    *("print -pretty -- members", "print -max-depth 0 -- number", "print -max-depth 1 -- members", "print/x atomic"),
-    *("print -elements 1 -- bitset", "print *atomic_pointer", "print/x few"),
-    *("print -raw-values on -- some", "print global", "print &global"))  # fmt: skip
+    *("print -pretty -- pair", "print -pretty -- triple"),
+    *("print -pretty -- members", "print -max-depth 1 -- members", "print/x atomic"),
+    *("print *atomic_pointer", "print -raw-values on -- some", "print global", "print &global"))  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[4, 5])
@@ -65,7 +64,7 @@ def answers(crashed, require_tool) -> dict[str, str]:
 @pytest.mark.slow
 def test_every_variable_is_shown_as_gdb_shows_it(answers, run):
     assert run("info locals") == answers["info locals"]
-    assert len(LOCALS) >= 50
+    assert len(LOCALS) >= 40
 
 
 @pytest.mark.slow
@@ -85,14 +84,11 @@ BROKEN = {
     "words._M_impl._M_start = 0": ("words", "its elements would be"),
     "hello._M_string_length = -1": ("hello", "its length is 18446744073709551615"),
     "lengthy._M_dataplus._M_p = 0": ("lengthy", "its length is 300, and its characters are at 0"),
-    "flags._M_impl._M_finish._M_offset = 1000": ("flags", "its first and its last bit are 0 and 1000"),
     "nested._M_impl._M_finish = (void *) ((long) nested._M_impl._M_finish - 1)": ("nested", "are not elements of 24"),
-    "held._M_index = 9": ("held", "its index is 9, and it has 2 alternatives"),
     "span._M_extent._M_extent_value = -1": ("span", "its length is 18446744073709551615"),
 }  # fmt: skip
 """Assignments, and why the object is shown as it is stored then."""
 ENDING = {
-    "held._M_index = -1": ("held", "std::variant<int, std::vector<int>> [no contained value]"),
     "text._M_payload._M_engaged = 0": ("text", "std::optional<std::string> [no contained value]"),
     ", ".join(f"numbers._M_impl._M_{name}" for name in ("start = 8", "finish = 16", "end_of_storage = 16")): (
         "numbers",
