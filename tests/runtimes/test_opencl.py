@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from dwarfgpu.compilers import sources
-from dwarfgpu.runtimes.opencl import code
+from dwarfgpu.runtimes.opencl import code, kernels
 from dwarfgpu.runtimes.opencl.library import API, tables
 
 if TYPE_CHECKING:
@@ -191,6 +191,19 @@ def test_programs_are_compiled_again_for_another_library(monkeypatch: pytest.Mon
         keys.add(code._key(program, "gfx1100", code.BuildOptions((), "CL1.2", "1"), ()))
     sources.library_digest.cache_clear()
     assert len(keys) == 2
+
+
+@pytest.mark.parametrize(
+    "standard, grid, group",
+    [("CL1.2", [1249], (1,)), ("CL3.0", [1249], (256,)), ("CL3.0", [96, 7], (48, 4)), ("CL3.0", [1009, 1249], (64, 4))],
+)
+def test_groups_that_nobody_has_chosen(
+    monkeypatch: pytest.MonkeyPatch, standard: str, grid: list[int], group: tuple[int, ...]
+) -> None:
+    """OpenCL API 3.0, clEnqueueNDRangeKernel: the work-groups of programs of OpenCL C 2.0 and later may be uneven."""
+    monkeypatch.setattr(kernels, "metadata_of", lambda _kernel: None)
+    kernel = Mock(code=Mock(standard=standard, source="", options=""))
+    assert kernels._chosen(kernel, grid) == group
 
 
 def test_nonsense(require_tool: Callable[[str], str], tmp_path: Path) -> None:

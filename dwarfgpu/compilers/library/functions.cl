@@ -275,7 +275,9 @@ CORE dg_tgamma(double x) {
   if (x < 0 && x == __builtin_rint(x)) return __builtin_nan("");
   if (x > 172) return __builtin_inf();
   if (x < -186) return as_long(__builtin_floor(x) * 0.5) == as_long(__builtin_rint(__builtin_floor(x) * 0.5)) ? 0.0 : -0.0;
-  double last = 1; if (x > 170) x -= 1, last = x; /* else what is between overflows */
+  double last = 1, below = 1; /* else what is between overflows */
+  if (x > 170) x -= 1, last = x;
+  while (x < -168) below *= x, x += 1;
   double n = __builtin_rint(x - 2), z = x - (n + 2);
   dg_pair p = dg_between(x, n);
   if (n < 0) p = __builtin_isinf(p.x) ? p : dg_over((dg_pair)(1, 0), p);
@@ -283,7 +285,7 @@ CORE dg_tgamma(double x) {
   z = g.x;
   dg_pair e = dg_sum(s.x, s.y + __builtin_fma(z * z, EXP_TERMS, g.y));
   double v = e.x * p.x;
-  return last * (__builtin_isfinite(v) && p.y == p.y ? dg_times(e, p).x : v);
+  return last * (__builtin_isfinite(v) && p.y == p.y ? dg_times(e, p).x : v) / below;
 }
 CORE dg_erfc_up(double a) { /* a continued fraction, a >= 0.5 */
   double z = a * a, t = 0;

@@ -442,7 +442,7 @@ def _may_be_uneven(kernel: ClKernel) -> bool:
 
 
 def _chosen(kernel: ClKernel, grid: list[int]) -> tuple[int, ...]:
-    """Return a size of work-groups that divides a range."""
+    """Return a size of work-groups: one that divides a range, unless only much smaller ones do and it need not."""
     required = _required(kernel)
     if any(required):
         return tuple(required[: len(grid)])
@@ -450,8 +450,9 @@ def _chosen(kernel: ClKernel, grid: list[int]) -> tuple[int, ...]:
     most = _WAVES_FOR if len(grid) > 1 else (256,)
     sizes: list[int] = []
     for whole, largest in zip(grid, most, strict=False):
-        room = min(largest, limit // math.prod(sizes))
-        sizes.append(next(size for size in range(max(1, min(whole, room)), 0, -1) if not whole % size))
+        room = max(1, min(whole, largest, limit // math.prod(sizes)))
+        divisor = next(size for size in range(room, 0, -1) if not whole % size)
+        sizes.append(room if 2 * divisor < room and _may_be_uneven(kernel) else divisor)
     return tuple(sizes)
 
 
