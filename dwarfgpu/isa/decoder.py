@@ -201,6 +201,7 @@ class OpcodeDecoder:
         """The bits of an offset that may be negative."""
         self.writers: list[tuple[str, Writer]] = []
         self.is_branch = False
+        self.has_signed_literals = SIGNED.search(name) is not None
         self.has_literals = has_literals(layout, has_long=bool(decoder.table.names["option"]))
         for token in tokens:
             if self._reads(token):
@@ -293,6 +294,12 @@ class OpcodeDecoder:
             marks.append((layout.modifiers["tfe"][0][0], WIDENED))
         return OperandPlan(spec, role, layout, pieces, tuple(marks), decoder)
 
+    def _with_literal(self, plan: OperandPlan, key: int, literal: int) -> GpuOperand | None:
+        operand = plan.make(key, literal)
+        if self.has_signed_literals and literal >> 31 and operand is not None and operand.bits == 64:
+            return evolve(operand, value=literal - (1 << 32) + (1 << 64))
+        return operand
+
     def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
         """Return the instruction; None if an operand is invalid or code is missing."""
         operands = []
@@ -312,7 +319,7 @@ class OpcodeDecoder:
                     if len(data) < 4:
                         return None
                     literal = int.from_bytes(data, "little")
-                operand = plan.make(key, literal)
+                operand = self._with_literal(plan, key, literal)
             else:
                 try:
                     operand = plan.cache[key]
@@ -646,6 +653,10 @@ def executed(code: bytes, offset: int, processor: str, wave_size: int) -> GpuIns
 
 
 # --- What an instruction reads and writes -------------------------------------------------------------------------
+
+SIGNED = re.compile(r"_i64(_|$)")
+"""Operations on signed numbers of 64 bits, whose literals of 32 bits have a sign; those of others are extended with
+zeros ("Literal Constants" of the ISA documents)."""
 
 DESTINATIONS = {"vdst", "sdst", "vdstx", "vdsty"}
 

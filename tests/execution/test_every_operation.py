@@ -586,6 +586,25 @@ def test_numbers_in_comparisons_have_the_sign_of_the_comparison(it):
     assert it.run("s_cbranch_scc1 3") == 0x1010
 
 
+def test_literals_of_signed_numbers_of_64_bits_have_a_sign(it):
+    """Those of other operations are extended with zeros ("Literal Constants")."""
+    it.scalar(6, 4)
+    it.run("s_ashr_i64 s[10:11], 0x80000000, s6\ns_lshr_b64 s[12:13], 0x80000000, s6")
+    found = [int(it.batch.scalar[number]) for number in range(10, 14)]
+    assert found == [0xF8000000, 0xFFFFFFFF, 0x08000000, 0]
+    it.run("s_ashr_i64 s[10:11], 0x7fffffff, s6")
+    assert [int(it.batch.scalar[number]) for number in (10, 11)] == [0x07FFFFFF, 0]
+    if it.generation >= 10:  # others take no literal in VOP3
+        it.vector(4, np.zeros(it.lanes, np.uint64))
+        it.run(
+            "v_cmp_lt_i64 s[14:15], v[4:5], 0x80000000" if it.lanes == 64 else "v_cmp_lt_i64 s14, v[4:5], 0x80000000"
+        )
+        it.run(
+            "v_cmp_lt_u64 s[16:17], v[4:5], 0x80000000" if it.lanes == 64 else "v_cmp_lt_u64 s16, v[4:5], 0x80000000"
+        )
+        assert [int(it.batch.scalar[number]) for number in (14, 16)] == [0, (1 << LANES) - 1]
+
+
 def test_jumps_calls_and_ends_of_blocks(it):
     it.scalar(2, 0x123456789ABC0, 64)
     assert it.run("s_setpc_b64 s[2:3]") == 0x123456789ABC0
