@@ -260,7 +260,7 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
         (
             operand("PROGRAM", "the program, and behind it its arguments"),
             operand("[ARG...]", "the arguments of the program"),
-            option("-target NAME", "the processor: gfx90a, gfx1100 (the newest processor of the code in the program)"),
+            option("-target NAME", "the processor (the newest of the code); repeatable: OpenCL devices", is_many=True),
             CHECK,
             option("-kernel NAME", "with --check: check only launches of this kernel; repeatable", is_many=True),
             option("-launch N", "with --check: check only this launch, from 1; repeatable", read=int, is_many=True),

@@ -68,7 +68,10 @@ def _program(kind: type[CallingProgram], number: int, options: Any, report: Prog
         device.finish(launch)
 
     device = _device(options, options.check)
-    device.target, device.execute, device.is_checked = options.target, execute, is_checked
+    device.execute, device.is_checked = execute, is_checked
+    if options.target:
+        device.target, *others = options.target
+        device.others = (*others,)
     program = kind(number, device, report.problem)
     device.report_launch = lambda launch: report.launch(program, launch)
     return program

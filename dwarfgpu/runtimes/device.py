@@ -204,6 +204,8 @@ class ProgramDevice:
     """Returns whether a launch is checked, if any is."""
     is_lazy: bool = False
     """Whether commands of OpenCL are executed as late as the program lets them."""
+    others: tuple[str, ...] = ()
+    """The processors of further devices, which programs of OpenCL have."""
     execute: Callable[[ProgramDevice, HostLaunch], object] = lambda device, launch: device.finish(launch)
     """Called with each launch whose waves are at the first instruction, to run it and to `finish` it."""
     report_launch: Callable[[HostLaunch], object] = lambda launch: launch.check()
@@ -214,7 +216,8 @@ class ProgramDevice:
     name_of: Callable[[Allocation], str] = lambda buffer: f"buffer {buffer.address:#x}"
     """Returns how messages name a buffer."""
     arena: Arena = field(factory=Arena)
-    machine: Gpu | None = None
+    machines: dict[str, Gpu] = field(factory=dict)
+    """The machines by their processors; each has all buffers."""
     host: HostCalls = field(factory=HostCalls)
     pinned: dict[int, PinnedMemory] = field(factory=dict)
     """The memory of the host that kernels access, by its addresses."""
@@ -223,36 +226,40 @@ class ProgramDevice:
     _launches: int = 0
     _repeated: dict[Any, RepeatedLaunch] = field(factory=dict)
     """The launches that others repeat with other arguments, by all that these have in common."""
-    _places: dict[int, int] = field(factory=dict)
-    """Where the buffers are among those that the machine names, by their addresses."""
+    _places: dict[tuple[int, int], int] = field(factory=dict)
+    """Where the buffers are among those that each machine names, by their addresses."""
 
     def __attrs_post_init__(self) -> None:
         self.checks = frozenset() if self.check is None else check_names(self.check, is_weak=False)
 
     # --- Code -------------------------------------------------------------------------------------------------------
 
-    def module(self, code: CodeObject | bytes | str | os.PathLike[str], name: str = "code") -> LoadedModule:
+    def module(
+        self, code: CodeObject | bytes | str | os.PathLike[str], name: str = "code", target: str | None = None
+    ) -> LoadedModule:
         """Return code as a module: a file, or its contents; of several processors that of the device."""
+        target = target or self.target
         if isinstance(code, bytes):
             container = Container(memoryview(code), name=name, target_of=target_name_of)
-            return LoadedModule(self, runnable(CodeObject(container.image(container.select(self.target)), None, name)))
+            return LoadedModule(self, runnable(CodeObject(container.image(container.select(target)), None, name)))
         file = code if isinstance(code, CodeObject) else opened(os.fspath(code))
-        own = None if self.target is None else self.target.partition(":")[0]
+        own = None if target is None else target.partition(":")[0]
         if own not in (None, file.target.target_id.partition(":")[0]):
             raise UsageError(f"{file.name} is for {file.target.target_id}, and the device is {own}")
         return LoadedModule(self, runnable(file))
 
     def machine_for(self, file: CodeObject) -> Gpu:
-        """Return the machine, which the first code that is loaded makes."""
-        if self.machine is None:
-            self.machine = launching.machine_for(file, file.kernel_names()[0])
-            self.machine.padded_to = self.arena.end  # what a launch needs lies above
-            self.machine.host = self.host
+        """Return the machine of a processor, which the first code that is loaded for it makes."""
+        processor = file.target.target_id.partition(":")[0]
+        if processor not in self.machines:
+            machine = self.machines[processor] = launching.machine_for(file, file.kernel_names()[0])
+            machine.padded_to = self.arena.end  # what a launch needs lies above
+            machine.host = self.host
             for buffer in self.arena.buffers:
-                self._map(self.machine, buffer)
+                self._map(buffer, machine)
             for memory in self.pinned.values():
-                self._map(self.machine, memory.buffer, memoryview(memory.content))
-        return self.machine
+                self._map(memory.buffer, machine, memoryview(memory.content))
+        return self.machines[processor]
 
     # --- Memory -----------------------------------------------------------------------------------------------------
 
@@ -264,8 +271,8 @@ class ProgramDevice:
         buffer.access = access
         if kind == DEVICE and INIT in self.checks:
             buffer.undefined = bytearray(b"\xff") * size
-        if self.machine is not None:
-            self._map(self.machine, buffer)
+        for machine in self.machines.values():
+            self._map(buffer, machine)
         return buffer.address
 
     def free(self, address: int, origin: Any = None) -> Allocation | None:
@@ -286,8 +293,8 @@ class ProgramDevice:
     def pin(self, memory: PinnedMemory) -> None:
         """Let kernels access memory of the host."""
         self.pinned[memory.buffer.address] = memory
-        if self.machine is not None:
-            self._map(self.machine, memory.buffer, memoryview(memory.content))
+        for machine in self.machines.values():
+            self._map(memory.buffer, machine, memoryview(memory.content))
 
     def unpin(self, address: int) -> None:
         """Let kernels access memory of the host no more."""
@@ -367,22 +374,22 @@ class ProgramDevice:
         """Return the buffers that were not freed."""
         return [buffer for buffer in self.arena.buffers if buffer.freed is None]
 
-    def _map(self, machine: Gpu, buffer: Allocation, content: memoryview | None = None) -> None:
-        """Give the machine a buffer, which has some content where it is not in the arena."""
+    def _map(self, buffer: Allocation, machine: Gpu, content: memoryview | None = None) -> None:
+        """Give a machine a buffer, which has some content where it is not in the arena."""
         access = buffer.access if buffer.freed is None else FREED
         name: Any = _Name(self, buffer)
         named = NamedBuffer(name, buffer.address, buffer.size, GUARD if content is None else 0, access)
-        number = self._places.setdefault(buffer.address, len(machine.buffers))
+        number = self._places.setdefault((id(machine), buffer.address), len(machine.buffers))
         machine.buffers[number : number + 1] = [named]
         if buffer.freed is None:
             view = self.arena.view(buffer.address, buffer.size) if content is None else content
             machine.memory.map(machine.target.default_space, buffer.address, view)
 
     def _unmap(self, address: int) -> None:
-        if self.machine is not None:
-            self.machine.memory.unmap(self.machine.target.default_space, address)
-            number = self._places[address]
-            self.machine.buffers[number] = evolve(self.machine.buffers[number], access=FREED)
+        for machine in self.machines.values():
+            machine.memory.unmap(machine.target.default_space, address)
+            number = self._places[id(machine), address]
+            machine.buffers[number] = evolve(machine.buffers[number], access=FREED)
 
     # --- Launches ---------------------------------------------------------------------------------------------------
 
@@ -423,7 +430,7 @@ class ProgramDevice:
             else:
                 if len(self._repeated) >= _MOST_REPEATED:
                     for repeated in self._repeated.values():
-                        self._unmap_blocks(machine, repeated.plan)
+                        self._unmap_blocks(repeated.machine, repeated.plan)
                     self._repeated.clear()
                 launched = launching.launch(
                     machine,

@@ -75,6 +75,7 @@ class HostCalls:
         self.buffer = address
         """The address of the buffer, once a kernel needs it."""
         self._packets = 0
+        self._machine: Gpu | None = None
         self._parts: list[tuple[int, bool, bytes]] = []
         """The parts of messages: the place of the first one of the same message, whether it is the last, the words."""
         self._open: dict[int, bytes] = {}
@@ -85,11 +86,11 @@ class HostCalls:
         groups = prod(-(-items // size) for items, size in zip_longest(grid, work_group, fillvalue=1))
         waves = groups * -(-prod(work_group) // _LEAST_LANES)
         packets = 1 << max(1, (min(waves, AT_ONCE) - 1).bit_length())
-        if packets <= self._packets:
+        if packets <= self._packets and machine is self._machine:
             return
-        if self.buffer:
-            machine.memory.unmap(machine.target.default_space, self.buffer)
-        self._packets = packets
+        if self.buffer and self._machine is not None:
+            self._machine.memory.unmap(self._machine.target.default_space, self.buffer)
+        self._packets, self._machine = packets, machine
         self.buffer = align(max(machine.memory.top, machine.padded_to), PAGE)
         machine.memory.map(machine.target.default_space, self.buffer, buffer_of(self.buffer, packets))
 

@@ -26,7 +26,7 @@ class RepeatedLaunch:
     def __init__(self, machine: Gpu, launched: Launched) -> None:
         self.plan = launched.plan
         """Its plan, whose blocks of memory stay mapped."""
-        self._machine, self._launched = machine, launched
+        self.machine, self._launched = machine, launched
         self._views = [machine.memory.writable(block.address, len(block.data)) for block in self.plan.blocks]
         self._dispatch, self._traps = machine.dispatches[-1], [*machine.traps]
         self._settings = machine.scratch_base, machine.seed, machine.checks
@@ -43,7 +43,7 @@ class RepeatedLaunch:
 
     def launch(self, args: bytes) -> Launched:
         """Put the kernel in the memory of its machine again, and every wave at its first instruction."""
-        machine, plan = self._machine, self.plan
+        machine, plan = self.machine, self.plan
         segment, *hidden = plan.arguments
         parts = evolve(segment, value=args), *hidden
         content = segment_bytes(len(plan.start.kernarg_bytes), parts)

@@ -87,6 +87,6 @@ def test_launches_are_repeated() -> None:
         launch = device.launch(kernel, 128 if number % 4 == 3 else 64, 64, segment)
         assert launch.has_ended
         assert np.frombuffer(device.read(target, 200), "f4")[20] == 20 + number
-        assert device.machine is not None
-        blocks.add(len(device.machine.memory.store(device.machine.target.default_space).blocks))
+        (machine,) = device.machines.values()
+        blocks.add(len(machine.memory.store(machine.target.default_space).blocks))
     assert len(blocks) == 2, "one for each size of the grid"

@@ -110,6 +110,27 @@ def test_a_right_program(built: Callable[[str], Path], processor: str) -> None:
     assert done.returncode == 0
 
 
+DEVICES = """\
+2 gfx1100 (dwarfgpu), gfx90a (dwarfgpu)
+adds 1
+adds 1000
+both 0 0: 64032 64032
+adds 1
+adds 1000
+again 0 0: 128064 128064
+adds 1000
+second -45 0: 192064 192064
+built -1 0, waves 32 64, none -33
+"""
+
+
+def test_several_devices(built: Callable[[str], Path]) -> None:
+    done = dwarfgpu("exec", "--target", "gfx1100", "--target", "gfx90a", "--check=race", built("devices"))
+    assert done.stdout == DEVICES
+    assert "add is not built for gfx1100: CL_INVALID_PROGRAM_EXECUTABLE" in joined(done.stderr)
+    assert done.stderr.endswith("5 launches, 1 kernel, 2 warnings\n")
+
+
 @pytest.mark.parametrize("mistake", MISUSES)
 def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     done = dwarfgpu("exec", built("misuse"), mistake)

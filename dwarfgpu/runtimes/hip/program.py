@@ -103,6 +103,8 @@ class HipProgram(CallingProgram):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
+        if self.device.others:
+            self.problem("not-supported", f"programs of HIP have one device: {self.device.target}", None)
         if RACE in self.device.checks:
             self.order = ProgramOrder(self.device.arena, self.streams, self.name_of, self.problem)
 

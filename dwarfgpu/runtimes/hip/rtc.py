@@ -150,7 +150,7 @@ def _compiled(program: HipProgram, found: RtcProgram, words: list[str]) -> tuple
     path.write_text(f"{found.source}\n{''.join(names)}", errors="surrogateescape")
     given = [word.partition("=")[2] for word in words if word.startswith(_ARCHITECTURES)]
     is_known = bool(given) and processor_named(given[-1].partition(":")[0]) is not None
-    if is_known and program.device.target is None and program.device.machine is None:
+    if is_known and program.device.target is None and not program.device.machines:
         program.device.target = given[-1]
     others = [word for word in words if not word.startswith(_ARCHITECTURES)]
     options = ("-include", "hip/hip_runtime.h", "-I", str(folder), *others)

@@ -17,10 +17,12 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.runtimes.opencl.contexts import creates
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
-from dwarfgpu.runtimes.opencl.objects import ClCode, ClContext, ClDevice
+from dwarfgpu.runtimes.opencl.objects import ClBuild, ClCode, ClContext, ClDevice
 from dwarfgpu.runtimes.opencl.program import API
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.opencl.info import Answers
     from dwarfgpu.runtimes.opencl.program import OpenClProgram
@@ -118,7 +120,8 @@ async def create_source(call: HostCall, context: int, count: int, texts: int, si
         for pointer, length in zip(pointers, lengths, strict=True)
     ]
     program.sources += 1
-    made = ClCode(origin=call, context=owner, source="".join(parts), number=program.sources)
+    builds = {device: ClBuild() for device in owner.devices}
+    made = ClCode(origin=call, context=owner, source="".join(parts), number=program.sources, builds=builds)
     return program.keep(call, made)
 
 
@@ -133,24 +136,27 @@ async def create_binary(
     owner = program.find(call, context, ClContext)
     if not count or not devices or not sizes or not binaries:
         refuse(ClError.INVALID_VALUE, "devices, and a binary for each, are needed")
-    for device in await program.find_all(call, count, devices, ClDevice):
+    found = await program.find_all(call, count, devices, ClDevice)
+    for device in found:
         if device not in owner.devices:
             refuse(ClError.INVALID_DEVICE, "a device does not belong to the context")
-    if count > len(owner.devices):
+    if count > len({*found}):
         refuse(ClError.INVALID_DEVICE, "a device is given twice")
     lengths, pointers = await program.words_at(call, sizes, count), await program.words_at(call, binaries, count)
     if not all((*lengths, *pointers)):
         refuse(ClError.INVALID_VALUE, "a binary is empty")
-    content = await call.read(pointers[0], lengths[0])
-    is_known = content[:4] == b"\x7fELF" or content[:2] == b"BC"
+    builds = {}
+    for device, pointer, length in zip(found, pointers, lengths, strict=True):
+        content = await call.read(pointer, length)
+        kind = EXECUTABLE if content[:4] == b"\x7fELF" else OBJECT if content[:2] == b"BC" else 0
+        builds[device] = ClBuild(content, kind)
     if states:
-        call.write(states, half_word(*[ClError.SUCCESS if is_known else ClError.INVALID_BINARY] * count))
-    if not is_known:
+        known = (ClError.SUCCESS if build.kind else ClError.INVALID_BINARY for build in builds.values())
+        call.write(states, half_word(*known))
+    if not all(build.kind for build in builds.values()):
         refuse(ClError.INVALID_BINARY, "the binary is no code object")
     program.sources += 1
-    kind = EXECUTABLE if content[:4] == b"\x7fELF" else OBJECT
-    made = ClCode(origin=call, context=owner, binary=content, number=program.sources, kind=kind)
-    return program.keep(call, made)
+    return program.keep(call, ClCode(origin=call, context=owner, number=program.sources, builds=builds))
 
 
 @creates("void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)")
@@ -175,17 +181,17 @@ def create_built_in(call: HostCall, context: int, *_more: int) -> ClCode:
 async def build(call: HostCall, handle: int, count: int, devices: int, options: int, notify: int, data: int) -> int:
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
-    await _check_build(call, code, count, devices, notify, data)
+    targets = await _targets(call, code, count, devices, notify, data)
     given = await call.text(options) if options else ""
     read = _read_options(program, given, ClError.INVALID_BUILD_OPTIONS)
-    _begin(code, given, read)
-    if code.source is not None:
-        code.binary, code.log = _compiled(program, code, read, [])
-    if code.binary:
-        _load(program, code)
-    code.status = BUILT if code.module is not None else FAILED
-    code.kind = EXECUTABLE if code.module is not None else 0
-    return await _built(call, code, notify, data, ClError.BUILD_PROGRAM_FAILURE)
+    for device, build in _begin(code, targets, given, read):
+        if code.source is not None:
+            build.binary, build.log = _compiled(program, code, device, read, [])
+        if build.binary:
+            _load(program, code, device)
+        build.status = BUILT if build.module is not None else FAILED
+        build.kind = EXECUTABLE if build.module is not None else 0
+    return await _built(call, code, targets, notify, data, ClError.BUILD_PROGRAM_FAILURE)
 
 
 @API(
@@ -198,20 +204,20 @@ async def compile_alone(
 ) -> int:  # fmt: skip
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
-    await _check_build(call, code, count, devices, notify, data)
+    targets = await _targets(call, code, count, devices, notify, data)
     if bool(number) != bool(headers) or bool(number) != bool(names):
         refuse(ClError.INVALID_VALUE, "headers come with their number and their names")
     if code.source is None:
         refuse(ClError.INVALID_OPERATION, f"{program.named(code)} has no source")
     given = await call.text(options) if options else ""
     read = _read_options(program, given, ClError.INVALID_COMPILER_OPTIONS)
-    _begin(code, given, read)
     included = await program.find_all(call, number, headers, ClCode)
     texts = [await call.text(pointer) for pointer in await program.words_at(call, names, number)]
     sources = {name: each.source or "" for name, each in zip(texts, included, strict=True)}
-    code.binary, code.log = _compiled(program, code, read, ["-c", "-emit-llvm"], sources)
-    code.status, code.kind = (BUILT, OBJECT) if code.binary else (FAILED, 0)
-    return await _built(call, code, notify, data, ClError.COMPILE_PROGRAM_FAILURE)
+    for device, build in _begin(code, targets, given, read):
+        build.binary, build.log = _compiled(program, code, device, read, ["-c", "-emit-llvm"], sources)
+        build.status, build.kind = (BUILT, OBJECT) if build.binary else (FAILED, 0)
+    return await _built(call, code, targets, notify, data, ClError.COMPILE_PROGRAM_FAILURE)
 
 
 @creates(
@@ -229,54 +235,63 @@ async def link(
     given = await call.text(options) if options else ""
     read = _read_options(program, given, ClError.INVALID_LINKER_OPTIONS)
     inputs = await program.find_all(call, number, programs, ClCode)
-    for each in inputs:
-        if each.kind not in (OBJECT, LIBRARY) or not each.binary:
-            refuse(ClError.INVALID_OPERATION, f"{program.named(each)} is not compiled, or was linked")
     program.sources += 1
-    made = ClCode(origin=call, context=owner, source="", number=program.sources)
-    await _check_build(call, made, count, devices, notify, data)
+    builds = {device: ClBuild() for device in owner.devices}
+    made = ClCode(origin=call, context=owner, source="", number=program.sources, builds=builds)
+    targets = await _targets(call, made, count, devices, notify, data)
+    for each in inputs:
+        if not all(device in each.builds and each.builds[device].kind in (OBJECT, LIBRARY) for device in targets):
+            refuse(ClError.INVALID_OPERATION, f"{program.named(each)} is not compiled, or was linked")
+    made.builds = {device: ClBuild() for device in targets}
     program.keep(call, made)
-    _begin(made, given, read)
-    made.standard = max(each.standard for each in inputs)
     folder = _own_folder(program).path
-    words = ["-c", "-emit-llvm"] if read.is_library else []
-    for place, each in enumerate(inputs):
-        path = folder / f"linked-{made.number}-{place}.bc"
-        path.write_bytes(each.binary)
-        words += ["-Xclang", "-mlink-bitcode-file", "-Xclang", str(path)]
-    made.binary, made.log = _compiled(program, made, read, words, is_kept=False)
+    for device, build in _begin(made, targets, given, read):
+        made.standard = max(each.standard for each in inputs)
+        words = ["-c", "-emit-llvm"] if read.is_library else []
+        for place, each in enumerate(inputs):
+            path = folder / f"linked-{made.number}-{place}.bc"
+            path.write_bytes(each.builds[device].binary)
+            words += ["-Xclang", "-mlink-bitcode-file", "-Xclang", str(path)]
+        build.binary, build.log = _compiled(program, made, device, read, words, is_kept=False)
+        if build.binary and not read.is_library:
+            _load(program, made, device)
+        build.status = BUILT if build.binary and (read.is_library or build.module is not None) else FAILED
+        build.kind = 0 if build.status == FAILED else LIBRARY if read.is_library else EXECUTABLE
     made.source = None
-    if made.binary and not read.is_library:
-        _load(program, made)
-    made.status = BUILT if made.binary and (read.is_library or made.module is not None) else FAILED
-    made.kind = 0 if made.status == FAILED else LIBRARY if read.is_library else EXECUTABLE
-    return made, await _built(call, made, notify, data, ClError.LINK_PROGRAM_FAILURE)
+    return made, await _built(call, made, targets, notify, data, ClError.LINK_PROGRAM_FAILURE)
 
 
-async def _check_build(call: HostCall, code: ClCode, count: int, devices: int, notify: int, data: int) -> None:
+async def _targets(call: HostCall, code: ClCode, count: int, devices: int, notify: int, data: int) -> list[ClDevice]:
+    """Return the devices that a program is built for: those of a list, else all of the program."""
     if bool(count) != bool(devices) or (data and not notify):
         refuse(ClError.INVALID_VALUE, "devices come with their number, and data with the function that gets it")
-    for device in await call.process.find_all(call, count, devices, ClDevice):
-        if device not in code.context.devices:
-            refuse(ClError.INVALID_DEVICE, "a device does not belong to the context")
+    found: list[ClDevice] = await call.process.find_all(call, count, devices, ClDevice)
+    if any(device not in code.builds for device in found):
+        refuse(ClError.INVALID_DEVICE, "a device does not belong to the program")
     if code.kernels:
         refuse(ClError.INVALID_OPERATION, f"{call.process.named(code)} has kernels")
+    return found or [*code.builds]
 
 
-def _begin(code: ClCode, given: str, read: BuildOptions) -> None:
-    code.options, code.standard, code.log = given, read.standard, ""
-    code.module, code.status = None, IN_PROGRESS
+def _begin(code: ClCode, targets: list[ClDevice], given: str, read: BuildOptions) -> Iterator[tuple[ClDevice, ClBuild]]:
+    """Yield what is built for each device."""
+    code.standard = read.standard
+    for device in targets:
+        build = code.builds[device]
+        build.options, build.log, build.module, build.status = given, "", None, IN_PROGRESS
+        yield device, build
 
 
-async def _built(call: HostCall, code: ClCode, notify: int, data: int, error: ClError) -> int:
+async def _built(call: HostCall, code: ClCode, targets: list[ClDevice], notify: int, data: int, error: ClError) -> int:
     """Return whether a build has worked; with a function to call, that says it."""
     if notify:
         await call.process.begin_callbacks(call)
         call.process.callbacks.append((notify, (code.handle, data)))
-    if code.status == BUILT:
+    failed = next((code.builds[device] for device in targets if code.builds[device].status != BUILT), None)
+    if failed is None:
         return ClError.SUCCESS
     failure = ClFailure(error)
-    failure.message = next((line for line in code.log.splitlines() if "error" in line), code.log or "no reason")
+    failure.message = next((line for line in failed.log.splitlines() if "error" in line), failed.log or "no reason")
     return failure
 
 
@@ -290,6 +305,7 @@ def _folder_of(program: OpenClProgram) -> str:
 def _compiled(
     program: OpenClProgram,
     code: ClCode,
+    device: ClDevice,
     options: BuildOptions,
     more: list[str],
     headers: dict[str, str] | None = None,
@@ -298,7 +314,7 @@ def _compiled(
 ) -> tuple[bytes, str]:
     """Return what clang makes of a source, and what it says; nothing if it refuses the source."""
     assert code.source is not None  # noqa: S101 (the caller knows)
-    processor = code.context.devices[0].processor
+    processor = device.processor
     words = (f"{_STANDARD}{options.standard}", *_USUAL, *more, *options.words)
     key = _key(code, processor, options, words) if is_kept else None
     cache = CodeCache("programs")
@@ -347,12 +363,13 @@ def _key(code: ClCode, processor: str, options: BuildOptions, words: tuple[str, 
     return hashlib.sha256(b"\0".join(part.encode(errors="surrogateescape") for part in parts)).digest()
 
 
-def _load(program: OpenClProgram, code: ClCode) -> None:
+def _load(program: OpenClProgram, code: ClCode, device: ClDevice) -> None:
     """Open the code that was built; the log says why if it cannot be."""
+    build = code.builds[device]
     try:
-        code.module = program.device.module(code.binary, f"program{code.number}")
+        build.module = program.device.module(build.binary, f"program{code.number}", device.processor)
     except DwarfGpuError as error:
-        code.log += f"{error}\n"
+        build.log += f"{error}\n"
 
 
 # --- What is known of programs ----------------------------------------------------------------------------------------
@@ -367,13 +384,14 @@ def names_of(code: ClCode) -> list[str]:
 async def program_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
-    count = len(code.context.devices)
+    count = len(code.builds)
     if wanted == _BINARIES:
         if value and size < 8 * count:
             refuse(ClError.INVALID_VALUE, f"there is room for {size} bytes of pointers")
-        for pointer in await program.words_at(call, value, count) if value else ():
+        pointers = await program.words_at(call, value, count) if value else [0] * count
+        for pointer, build in zip(pointers, code.builds.values(), strict=True):
             if pointer:
-                call.write(pointer, code.binary)
+                call.write(pointer, build.binary)
         if needed:
             call.write_number(needed, 8 * count)
         return ClError.SUCCESS
@@ -384,9 +402,9 @@ async def program_info(call: HostCall, handle: int, wanted: int, size: int, valu
         0x1160: half_word(code.references),
         0x1161: word(code.context.handle),
         0x1162: half_word(count),
-        0x1163: word(*(device.handle for device in code.context.devices)),
+        0x1163: word(*(device.handle for device in code.builds)),
         0x1164: text(code.source or ""),
-        0x1165: word(*[len(code.binary)] * count),
+        0x1165: word(*(len(build.binary) for build in code.builds.values())),
         0x1167: word(len(names)),
         0x1168: text(";".join(names)),
         0x1169: b"",
@@ -402,23 +420,24 @@ async def program_info(call: HostCall, handle: int, wanted: int, size: int, valu
 def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
-    if program.find(call, device, ClDevice) not in code.context.devices:
+    build = code.builds.get(program.find(call, device, ClDevice))
+    if build is None:
         refuse(ClError.INVALID_DEVICE, "the device does not belong to the program")
     answers: Answers = {
-        0x1181: half_word(code.status),
-        0x1182: text(code.options),
-        0x1183: text(code.log),
-        0x1184: half_word(code.kind),
-        0x1185: lambda: word(_size_of_variables(code)),
+        0x1181: half_word(build.status),
+        0x1182: text(build.options),
+        0x1183: text(build.log),
+        0x1184: half_word(build.kind),
+        0x1185: lambda: word(_size_of_variables(build)),
     }
     return answer(call, answers, wanted, size, value, needed)
 
 
-def _size_of_variables(code: ClCode) -> int:
+def _size_of_variables(build: ClBuild) -> int:
     """Return the bytes of the variables of a program that kernels can write."""
-    if code.module is None:
+    if build.module is None:
         return 0
-    symbols = code.module.file.image.symbols()
+    symbols = build.module.file.image.symbols()
     return sum(
         symbol.size for symbol in symbols
         if symbol.type_number == _OBJECT and symbol.section is not None and symbol.section.flags & _WRITABLE

@@ -30,6 +30,7 @@ from dwarfgpu.targets.amdgpu.initial_state import align
 if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
     from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.device import ModuleKernel
     from dwarfgpu.runtimes.opencl.info import Answers
     from dwarfgpu.runtimes.opencl.program import OpenClProgram
 
@@ -187,12 +188,12 @@ def set_use(call: HostCall, handle: int, wanted: int, size: int, value: int) -> 
 # --- What is known of kernels -----------------------------------------------------------------------------------------
 
 
-def metadata_of(kernel: ClKernel) -> KernelMetadata | None:
+def metadata_of(kernel: ModuleKernel) -> KernelMetadata | None:
     """Return what the code says of a kernel."""
-    return kernel.kernel.module.file.kernels_named([kernel.kernel.name])[0].metadata
+    return kernel.module.file.kernels_named([kernel.name])[0].metadata
 
 
-def _attributes(kernel: ClKernel) -> str:
+def _attributes(kernel: ModuleKernel) -> str:
     """Return the attributes of a kernel as its source has them."""
     metadata = metadata_of(kernel)
     if metadata is None:
@@ -211,7 +212,7 @@ def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x1192: half_word(kernel.references),
         0x1193: word(kernel.code.context.handle),
         0x1194: word(kernel.code.handle),
-        0x1195: lambda: text(_attributes(kernel)),
+        0x1195: lambda: text(_attributes(kernel.kernel)),
     }
     return answer(call, answers, wanted, size, value, needed)
 
@@ -234,29 +235,33 @@ def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: i
     return answer(call, answers, wanted, size, value, needed)
 
 
-def _group_limit(kernel: ClKernel) -> int:
+def _group_limit(kernel: ModuleKernel) -> int:
     metadata = metadata_of(kernel)
     return min((metadata.max_flat_workgroup_size if metadata else None) or MOST_ITEMS, MOST_ITEMS)
 
 
-def _required(kernel: ClKernel) -> tuple[int, ...]:
+def _required(kernel: ModuleKernel) -> tuple[int, ...]:
     metadata = metadata_of(kernel)
     return tuple((metadata.reqd_workgroup_size if metadata else None) or (0, 0, 0))
 
 
-def _wave(kernel: ClKernel) -> int:
+def _wave(kernel: ModuleKernel) -> int:
     metadata = metadata_of(kernel)
     return (metadata.wavefront_size if metadata else None) or 64
 
 
-def _check_device(call: HostCall, kernel: ClKernel, device: int) -> None:
-    found = call.process.find(call, device, ClDevice) if device else kernel.code.context.devices[0]
-    if found not in kernel.code.context.devices:
+def _on(call: HostCall, kernel: ClKernel, device: int) -> ModuleKernel:
+    """Return a kernel as it is on a device; NULL means the only one (OpenCL API 3.0, 5.9.3)."""
+    if not device and len(kernel.code.builds) > 1:
+        refuse(ClError.INVALID_DEVICE, "the kernel has several devices, and none is given")
+    found = kernel.on(call.process.find(call, device, ClDevice)) if device else kernel.kernel
+    if found is None:
         refuse(ClError.INVALID_DEVICE, "the device does not belong to the kernel")
+    return found
 
 
-def _local_size(kernel: ClKernel) -> int:
-    metadata = metadata_of(kernel)
+def _local_size(kernel: ClKernel, on: ModuleKernel) -> int:
+    metadata = metadata_of(on)
     fixed = (metadata.group_segment_fixed_size if metadata else None) or 0
     return fixed + sum(value for value in kernel.values.values() if isinstance(value, int))
 
@@ -267,14 +272,14 @@ def _local_size(kernel: ClKernel) -> int:
 )
 def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
     kernel = call.process.find(call, handle, ClKernel)
-    _check_device(call, kernel, device)
-    metadata = metadata_of(kernel)
+    on = _on(call, kernel, device)
+    metadata = metadata_of(on)
     private = (metadata.private_segment_fixed_size if metadata else None) or 0
     answers: Answers = {
-        0x11B0: word(_group_limit(kernel)),
-        0x11B1: word(*_required(kernel)),
-        0x11B2: word(_local_size(kernel)),
-        0x11B3: word(_wave(kernel)),
+        0x11B0: word(_group_limit(on)),
+        0x11B1: word(*_required(on)),
+        0x11B2: word(_local_size(kernel, on)),
+        0x11B3: word(_wave(on)),
         0x11B4: word(private),
     }
     return answer(call, answers, wanted, size, value, needed)
@@ -292,8 +297,8 @@ async def sub_group_info(
 ) -> int:  # fmt: skip
     program: OpenClProgram = call.process
     kernel = program.find(call, handle, ClKernel)
-    _check_device(call, kernel, device)
-    wave, limit = _wave(kernel), _group_limit(kernel)
+    on = _on(call, kernel, device)
+    wave, limit = _wave(on), _group_limit(on)
     given = await program.words_at(call, pointer, input_size // 8) if pointer else []
     if wanted in (0x2033, 0x2034, 0x11B8) and not given:
         refuse(ClError.INVALID_VALUE, "the size of a work-group, or a number of sub-groups, is needed")
@@ -315,12 +320,12 @@ async def sub_group_info(
 )
 async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: int, pointer: int, target: int) -> int:
     program: OpenClProgram = call.process
-    program.find(call, queue, ClQueue)
+    on = program.find(call, queue, ClQueue).device
     kernel = program.find(call, handle, ClKernel)
     if not 1 <= axes <= 3 or not pointer or not target:
         refuse(ClError.INVALID_VALUE, "a range and room for a size are needed")
     grid = await program.words_at(call, pointer, axes)
-    call.write(target, word(*_chosen(kernel, grid)))
+    call.write(target, word(*_chosen(kernel, _on(call, kernel, on.handle), grid)))
     return ClError.SUCCESS
 
 
@@ -359,14 +364,19 @@ def _work(
     name = kernel.kernel.name
     if kernel.code.context is not queue.context:
         refuse(ClError.INVALID_CONTEXT, f"{name} belongs to another context than the queue")
+    on = kernel.on(queue.device)
+    if on is None:
+        refuse(ClError.INVALID_PROGRAM_EXECUTABLE, f"{name} is not built for {queue.device.processor}")
     missing = [_named(kernel, number) for number in range(len(kernel.arguments)) if number not in kernel.values]
     if missing:
         verb = "were" if len(missing) > 1 else "was"
         refuse(ClError.INVALID_KERNEL_ARGS, f"{' and '.join(missing)} {verb} given no value")
-    sizes = _checked(kernel, grid, group)
-    if _local_size(kernel) > LOCAL:
-        refuse(ClError.OUT_OF_RESOURCES, f"{name} needs {_local_size(kernel)} bytes of local memory: there are {LOCAL}")
-    segment, shared = _segment(kernel)
+    sizes = _checked(kernel, on, grid, group)
+    if _local_size(kernel, on) > LOCAL:
+        refuse(
+            ClError.OUT_OF_RESOURCES, f"{name} needs {_local_size(kernel, on)} bytes of local memory: there are {LOCAL}"
+        )
+    segment, shared = _segment(kernel, on)
     used = tuple(
         memory_of(call, queue, value.handle) if isinstance(value, ClMemory) else value
         for value in kernel.values.values()
@@ -383,7 +393,7 @@ def _work(
             await memory.check(by)
         before = [bytes(memory.device) for memory in of_host]
         launch = program.device.launch(
-            kernel.kernel, tuple(grid), sizes, segment, shared=shared, offset=tuple(offset), origin=call
+            on, tuple(grid), sizes, segment, shared=shared, offset=tuple(offset), origin=call
         )
         if launch.running is not None and launch.halt is None:  # a debugger ends it
             await program.wait(by, lambda: launch.halt is not None)
@@ -409,13 +419,13 @@ def _check_maps(call: HostCall, name: str, used: tuple[ClObject, ...]) -> None:
                 call.process.problem("map", message, call, ("mapped", mapping.call), ("created", memory.origin))
 
 
-def _checked(kernel: ClKernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:
+def _checked(kernel: ClKernel, on: ModuleKernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:
     """Return the size of work-groups, which a program may leave to the platform."""
-    name, limit, required = kernel.kernel.name, _group_limit(kernel), _required(kernel)
+    name, limit, required = on.name, _group_limit(on), _required(on)
     if any(size >= 1 << 32 for size in grid):
         refuse(ClError.INVALID_GLOBAL_WORK_SIZE, f"{name} is executed for {grid} work-items")
     if group is None:
-        return _chosen(kernel, grid)
+        return _chosen(kernel, on, grid)
     text_ = "x".join(map(str, group))
     if not all(group):
         refuse(ClError.INVALID_WORK_GROUP_SIZE, f"{name} is executed in work-groups of {text_} work-items")
@@ -438,15 +448,15 @@ def _checked(kernel: ClKernel, grid: list[int], group: list[int] | None) -> tupl
 def _may_be_uneven(kernel: ClKernel) -> bool:
     """Return whether the last work-groups may be smaller."""
     is_new = kernel.code.standard in ("CL2.0", "CL3.0") or kernel.code.source is None
-    return is_new and "-cl-uniform-work-group-size" not in kernel.code.options
+    return is_new and all("-cl-uniform-work-group-size" not in build.options for build in kernel.code.builds.values())
 
 
-def _chosen(kernel: ClKernel, grid: list[int]) -> tuple[int, ...]:
+def _chosen(kernel: ClKernel, on: ModuleKernel, grid: list[int]) -> tuple[int, ...]:
     """Return a size of work-groups: one that divides a range, unless only much smaller ones do and it need not."""
-    required = _required(kernel)
+    required = _required(on)
     if any(required):
         return tuple(required[: len(grid)])
-    limit = _group_limit(kernel)
+    limit = _group_limit(on)
     most = _WAVES_FOR if len(grid) > 1 else (256,)
     sizes: list[int] = []
     for whole, largest in zip(grid, most, strict=False):
@@ -456,9 +466,9 @@ def _chosen(kernel: ClKernel, grid: list[int]) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _segment(kernel: ClKernel) -> tuple[bytes, int]:
+def _segment(kernel: ClKernel, on: ModuleKernel) -> tuple[bytes, int]:
     """Return the arguments as the kernel reads them, and the bytes of local memory that they need."""
-    metadata = metadata_of(kernel)
+    metadata = metadata_of(on)
     fixed = local = (metadata.group_segment_fixed_size if metadata else None) or 0
     values = []
     for number, argument in enumerate(kernel.arguments):
@@ -474,4 +484,4 @@ def _segment(kernel: ClKernel) -> tuple[bytes, int]:
             values.append(word(flags_of(value)))
         else:
             values.append(value)
-    return kernel.kernel.segment(values), local - fixed
+    return on.segment(values), local - fixed

@@ -218,28 +218,41 @@ class ClSampler(ClObject):
     ERROR: ClassVar[ClError] = ClError.INVALID_SAMPLER
 
 
+@define(eq=False)
+class ClBuild:
+    """What a program is for a device."""
+
+    binary: bytes = b""
+    kind: int = 0
+    """``CL_PROGRAM_BINARY_TYPE_NONE`` and others."""
+    status: int = -1
+    """``CL_BUILD_NONE``, _ERROR or _SUCCESS."""
+    options: str = ""
+    log: str = ""
+    module: LoadedModule | None = None
+
+
 @define(eq=False, kw_only=True)
 class ClCode(ClObject):
-    """A program: source or a binary, and what it was built to."""
+    """A program: source or binaries, and what it was built to."""
 
     context: ClContext
     source: str | None = None
-    binary: bytes = b""
     number: int = 0
-    status: int = -1
-    """``CL_BUILD_NONE``, _ERROR or _SUCCESS."""
-    kind: int = 0
-    """``CL_PROGRAM_BINARY_TYPE_NONE`` and others."""
-    options: str = ""
-    log: str = ""
     standard: str = ""
     """What ``-cl-std`` says."""
-    module: LoadedModule | None = None
+    builds: dict[ClDevice, ClBuild]
+    """What it is for its devices."""
     kernels: int = 0
     """The kernels of it that are there."""
 
     NOUN: ClassVar[str] = "program"
     ERROR: ClassVar[ClError] = ClError.INVALID_PROGRAM
+
+    @property
+    def module(self) -> LoadedModule | None:
+        """The code for the first device that it was built for."""
+        return next((build.module for build in self.builds.values() if build.module is not None), None)
 
 
 @define(eq=False, kw_only=True)
@@ -248,12 +261,18 @@ class ClKernel(ClObject):
 
     code: ClCode
     kernel: ModuleKernel
+    """That of the first device."""
     arguments: list[KernelArgument]
     values: dict[int, Any] = field(factory=dict)
     """Bytes, the size of local memory, or an object, by the number of the argument."""
 
     NOUN: ClassVar[str] = "kernel"
     ERROR: ClassVar[ClError] = ClError.INVALID_KERNEL
+
+    def on(self, device: ClDevice) -> ModuleKernel | None:
+        """Return it as it is on a device; None if its program was not built for that."""
+        build = self.code.builds.get(device)
+        return None if build is None or build.module is None else build.module.kernel(self.kernel.name)
 
 
 @define(eq=False, kw_only=True)

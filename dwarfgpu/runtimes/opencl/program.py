@@ -101,7 +101,8 @@ class OpenClProgram(CallingProgram):
         self.device.target = self.device.target or USUAL
         if RACE in self.device.checks:
             self.order = CommandOrder(self.device.arena, self.name_of, self.problem)
-        self.devices = [ClDevice(origin=None, device=self.device, processor=self.device.target)]
+        processors = self.device.target, *self.device.others
+        self.devices = [ClDevice(origin=None, device=self.device, processor=each) for each in processors]
 
     @property
     def level(self) -> str:
