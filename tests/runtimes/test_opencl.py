@@ -14,6 +14,8 @@ import pytest
 
 from dwarfgpu.compilers import sources
 from dwarfgpu.runtimes.opencl import code, kernels
+from dwarfgpu.runtimes.opencl.code import USUAL
+from dwarfgpu.runtimes.opencl.contexts import DEVICE_ANSWERS, FEATURES
 from dwarfgpu.runtimes.opencl.library import API, tables
 
 if TYPE_CHECKING:
@@ -195,6 +197,63 @@ formats 0 1
 shared -61
 none 0 -30
 """
+
+
+DEVICE_INFO = {
+    "cl_uint": """VENDOR_ID
+        MAX_COMPUTE_UNITS MAX_WORK_ITEM_DIMENSIONS MAX_CLOCK_FREQUENCY ADDRESS_BITS MAX_READ_IMAGE_ARGS
+        MAX_WRITE_IMAGE_ARGS MAX_READ_WRITE_IMAGE_ARGS MAX_SAMPLERS IMAGE_PITCH_ALIGNMENT IMAGE_BASE_ADDRESS_ALIGNMENT
+        MAX_PIPE_ARGS PIPE_MAX_ACTIVE_RESERVATIONS PIPE_MAX_PACKET_SIZE MEM_BASE_ADDR_ALIGN MIN_DATA_TYPE_ALIGN_SIZE
+        GLOBAL_MEM_CACHE_TYPE GLOBAL_MEM_CACHELINE_SIZE MAX_CONSTANT_ARGS LOCAL_MEM_TYPE QUEUE_ON_DEVICE_PREFERRED_SIZE
+        QUEUE_ON_DEVICE_MAX_SIZE MAX_ON_DEVICE_QUEUES MAX_ON_DEVICE_EVENTS NUMERIC_VERSION PARTITION_MAX_SUB_DEVICES
+        REFERENCE_COUNT PREFERRED_PLATFORM_ATOMIC_ALIGNMENT PREFERRED_GLOBAL_ATOMIC_ALIGNMENT MAX_NUM_SUB_GROUPS
+        PREFERRED_LOCAL_ATOMIC_ALIGNMENT IMAGE_SUPPORT ERROR_CORRECTION_SUPPORT HOST_UNIFIED_MEMORY ENDIAN_LITTLE
+        AVAILABLE COMPILER_AVAILABLE LINKER_AVAILABLE PREFERRED_INTEROP_USER_SYNC SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS
+        NON_UNIFORM_WORK_GROUP_SUPPORT WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT GENERIC_ADDRESS_SPACE_SUPPORT
+        PIPE_SUPPORT PREFERRED_VECTOR_WIDTH_CHAR PREFERRED_VECTOR_WIDTH_SHORT PREFERRED_VECTOR_WIDTH_INT
+        PREFERRED_VECTOR_WIDTH_LONG PREFERRED_VECTOR_WIDTH_FLOAT PREFERRED_VECTOR_WIDTH_DOUBLE
+        PREFERRED_VECTOR_WIDTH_HALF NATIVE_VECTOR_WIDTH_CHAR NATIVE_VECTOR_WIDTH_SHORT NATIVE_VECTOR_WIDTH_INT
+        NATIVE_VECTOR_WIDTH_LONG NATIVE_VECTOR_WIDTH_FLOAT NATIVE_VECTOR_WIDTH_DOUBLE NATIVE_VECTOR_WIDTH_HALF""",
+    "cl_ulong": """TYPE MAX_WORK_GROUP_SIZE MAX_MEM_ALLOC_SIZE IMAGE2D_MAX_WIDTH IMAGE2D_MAX_HEIGHT IMAGE3D_MAX_WIDTH
+        IMAGE3D_MAX_HEIGHT IMAGE3D_MAX_DEPTH IMAGE_MAX_BUFFER_SIZE IMAGE_MAX_ARRAY_SIZE MAX_PARAMETER_SIZE
+        SINGLE_FP_CONFIG DOUBLE_FP_CONFIG HALF_FP_CONFIG GLOBAL_MEM_CACHE_SIZE GLOBAL_MEM_SIZE MAX_CONSTANT_BUFFER_SIZE
+        MAX_GLOBAL_VARIABLE_SIZE GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE LOCAL_MEM_SIZE PROFILING_TIMER_RESOLUTION
+        EXECUTION_CAPABILITIES QUEUE_PROPERTIES QUEUE_ON_HOST_PROPERTIES QUEUE_ON_DEVICE_PROPERTIES PRINTF_BUFFER_SIZE
+        PARENT_DEVICE PARTITION_AFFINITY_DOMAIN SVM_CAPABILITIES ATOMIC_MEMORY_CAPABILITIES ATOMIC_FENCE_CAPABILITIES
+        DEVICE_ENQUEUE_CAPABILITIES PREFERRED_WORK_GROUP_SIZE_MULTIPLE""",
+    "size_t[]": "MAX_WORK_ITEM_SIZES PARTITION_PROPERTIES PARTITION_TYPE",
+    "char[]": """IL_VERSION BUILT_IN_KERNELS NAME VENDOR PROFILE VERSION OPENCL_C_VERSION EXTENSIONS
+        LATEST_CONFORMANCE_VERSION_PASSED""",
+    "cl_name_version[]": """ILS_WITH_VERSION BUILT_IN_KERNELS_WITH_VERSION OPENCL_C_ALL_VERSIONS OPENCL_C_FEATURES
+        EXTENSIONS_WITH_VERSION""",
+}
+"""The parameters of devices by the types of their values; those of 8 bytes are together (OpenCL API 3.0, Table 5)."""
+SIZES = {"cl_uint": 4, "cl_ulong": 8, "size_t[]": 8, "char[]": 1, "cl_name_version[]": 68}
+OF_PLATFORM = {"PLATFORM"}
+
+
+def test_each_parameter_of_a_device_has_its_type() -> None:
+    if not HEADER.exists():
+        pytest.skip("opencl-headers is not installed")
+    text = HEADER.with_name("cl.h").read_text()
+    found = re.findall(r"define CL_DEVICE_(\w+) +(0x10[0-7]\w)\b", text)
+    numbers = {name: int(number, 16) for name, number in found} | {"HALF_FP_CONFIG": 0x1033}
+    types = {name: kind for kind, names in DEVICE_INFO.items() for name in names.split()}
+    assert {*types} | OF_PLATFORM >= {*numbers}
+    for name, kind in types.items():
+        answer = DEVICE_ANSWERS[numbers[name]]
+        is_array = kind.endswith("[]")
+        assert len(answer) % SIZES[kind] == 0 if is_array else len(answer) == SIZES[kind], name
+        assert kind != "char[]" or answer.endswith(b"\0"), name
+
+
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
+def test_features_are_those_that_the_compiler_has(require_tool: Callable[[str], str], processor: str) -> None:
+    """OpenCL C 3.0, 6.2.1: a macro is defined exactly for each feature that CL_DEVICE_OPENCL_C_FEATURES names."""
+    words = [require_tool("clang-22"), "-x", "cl", "-cl-std=CL3.0", "-nogpulib", "--target=amdgcn-amd-amdhsa"]
+    words += [f"-mcpu={processor}", "-gdwarf-5", *USUAL, "-E", "-dM", "/dev/null"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert {*re.findall(r"define (__opencl_c_\w+)", done.stdout)} == {*FEATURES}
 
 
 def test_answers(built: Callable[[str], Path]) -> None:

@@ -50,10 +50,13 @@ _FOR_DEBUGGING = {"-g", "-cl-opt-disable"}
 """Those with which nothing is optimized, so that variables are there."""
 _OF_LINKER = {"-create-library", "-enable-link-options"}
 _STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
-_ABSENT = ("__opencl_c_device_enqueue", "__opencl_c_pipes")
-_USUAL = (
+_ABSENT = (
+    "__opencl_c_device_enqueue", "__opencl_c_pipes", "__opencl_c_atomic_scope_all_devices", "cl_khr_mipmap_image",
+    "cl_khr_mipmap_image_writes",
+)  # fmt: skip
+USUAL = (
     "-cl-kernel-arg-info", "-D__OPENCL_VERSION__=300", "-D__IMAGE_SUPPORT__=1", "-gembed-source",
-    "-Xclang", f"-cl-ext={','.join(f'-{name}' for name in _ABSENT)}",
+    "-Xclang", f"-cl-ext={','.join(f'-{name}' for name in _ABSENT)},+__opencl_c_subgroups",
 )  # fmt: skip
 """What each program is compiled with: clang defines neither macro, and claims what is not here."""
 
@@ -315,7 +318,7 @@ def _compiled(
     """Return what clang makes of a source, and what it says; nothing if it refuses the source."""
     assert code.source is not None  # noqa: S101 (the caller knows)
     processor = device.processor
-    words = (f"{_STANDARD}{options.standard}", *_USUAL, *more, *options.words)
+    words = (f"{_STANDARD}{options.standard}", *USUAL, *more, *options.words)
     key = _key(code, processor, options, words) if is_kept else None
     cache = CodeCache("programs")
     known = cache.read(key) if key is not None else None

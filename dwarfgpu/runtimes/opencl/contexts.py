@@ -66,7 +66,7 @@ _PLATFORM_ANSWERS: Answers = {
 """CL_PLATFORM_PROFILE, _VERSION, _NAME, _VENDOR, _EXTENSIONS, _HOST_TIMER_RESOLUTION, _NUMERIC_VERSION,
 _EXTENSIONS_WITH_VERSION and _ICD_SUFFIX_KHR."""
 
-_DEVICE_ANSWERS: dict[int, bytes] = {
+DEVICE_ANSWERS: dict[int, bytes] = {
     0x1000: word(_GPU),  # TYPE
     0x1001: half_word(0x1002),  # VENDOR_ID
     0x1002: half_word(4),  # MAX_COMPUTE_UNITS: programs size grids by it
@@ -276,7 +276,7 @@ def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x102B: text(f"{device.processor} (dwarfgpu)"),
         0x102D: text(f"{dwarfgpu.__version__} -O{program.level}"),  # programs keep binaries by it
     }
-    return answer(call, {**_DEVICE_ANSWERS, **own}, wanted, size, value, needed)
+    return answer(call, {**DEVICE_ANSWERS, **own}, wanted, size, value, needed)
 
 
 @API("int clCreateSubDevices(void *device, const void *properties, unsigned room, void **devices, unsigned *count)")
