@@ -11,6 +11,7 @@ import hashlib
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ from dwarfgpu.children import folder_of_run
 
 LIMIT = 1 << 26
 """The bytes of all files; the oldest go first."""
+_LOOKS = 64
+"""How often all files are looked at while so many bytes are written."""
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MAGIC = b"dwarfgpu code 1\n"
 
@@ -75,7 +78,8 @@ class CodeCache:
                 except BaseException:
                     os.unlink(part, dir_fd=folder)
                     raise
-                _remove_oldest(folder)
+                if time.time_ns() % LIMIT < _LOOKS * len(content):
+                    _remove_oldest(folder)
                 return self.folder / name
         except (OSError, MemoryError) as error:
             self.problem = f"{self.folder}: {getattr(error, 'strerror', None) or 'others could write there, too'}"

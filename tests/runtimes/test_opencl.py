@@ -17,6 +17,7 @@ from dwarfgpu.runtimes.opencl import code, kernels
 from dwarfgpu.runtimes.opencl.code import USUAL
 from dwarfgpu.runtimes.opencl.contexts import DEVICE_ANSWERS, FEATURES
 from dwarfgpu.runtimes.opencl.library import API, tables
+from dwarfgpu.runtimes.opencl.program import OpenClProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -271,6 +272,11 @@ def test_programs_are_compiled_again_for_another_library(monkeypatch: pytest.Mon
         keys.add(code._key(program, "gfx1100", code.BuildOptions((), "CL1.2", "1"), ()))
     sources.library_digest.cache_clear()
     assert len(keys) == 2
+
+
+def test_programs_of_one_source_have_one_number() -> None:
+    """Their code is kept by it, since messages name their file by it."""
+    assert [OpenClProgram.number_of(program, text) for program in [Mock(sources={})] for text in "abab"] == [1, 2, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import PrivateFolder
@@ -122,9 +123,9 @@ async def create_source(call: HostCall, context: int, count: int, texts: int, si
         (await call.read(pointer, length)).decode(errors="surrogateescape") if length else await call.text(pointer)
         for pointer, length in zip(pointers, lengths, strict=True)
     ]
-    program.sources += 1
+    source = "".join(parts)
     builds = {device: ClBuild() for device in owner.devices}
-    made = ClCode(origin=call, context=owner, source="".join(parts), number=program.sources, builds=builds)
+    made = ClCode(origin=call, context=owner, source=source, number=program.number_of(source), builds=builds)
     return program.keep(call, made)
 
 
@@ -158,8 +159,8 @@ async def create_binary(
         call.write(states, half_word(*known))
     if not all(build.kind for build in builds.values()):
         refuse(ClError.INVALID_BINARY, "the binary is no code object")
-    program.sources += 1
-    return program.keep(call, ClCode(origin=call, context=owner, number=program.sources, builds=builds))
+    number = program.number_of((*(build.binary for build in builds.values()),))
+    return program.keep(call, ClCode(origin=call, context=owner, number=number, builds=builds))
 
 
 @creates("void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)")
@@ -238,9 +239,9 @@ async def link(
     given = await call.text(options) if options else ""
     read = _read_options(program, given, ClError.INVALID_LINKER_OPTIONS)
     inputs = await program.find_all(call, number, programs, ClCode)
-    program.sources += 1
     builds = {device: ClBuild() for device in owner.devices}
-    made = ClCode(origin=call, context=owner, source="", number=program.sources, builds=builds)
+    linked = program.number_of((*(each.number for each in inputs),))
+    made = ClCode(origin=call, context=owner, source="", number=linked, builds=builds)
     targets = await _targets(call, made, count, devices, notify, data)
     for each in inputs:
         if not all(device in each.builds and each.builds[device].kind in (OBJECT, LIBRARY) for device in targets):
@@ -327,6 +328,8 @@ def _compiled(
         return known[8 + size :], known[8 : 8 + size].decode(errors="replace")
     own = _own_folder(program)
     folder = own.path / f"opencl-{code.number}"
+    if headers:  # those of another compilation of the same source are not found
+        shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(exist_ok=True)
     for name, content in (headers or {}).items():
         path = folder / name.lstrip("/")

@@ -75,8 +75,8 @@ class OpenClProgram(CallingProgram):
     queues: list[ClQueue] = field(factory=list)
     opened: Counter[tuple[int, int]] = field(factory=Counter)
     """How often buffers are mapped, by their addresses and what the host may do with them."""
-    sources: int = 0
-    """How many programs were made."""
+    sources: dict[Any, int] = field(factory=dict)
+    """The numbers of programs, by their source or binary: equal ones have one, and so are compiled once."""
     is_stuck: bool = False
     """Whether all its threads wait for ever, so that it is ended."""
     time: int = 0
@@ -226,6 +226,10 @@ class OpenClProgram(CallingProgram):
         line, name = self.host.line(found.origin.frames), self.host.named(found.origin.frames)
         where = f" from {line.place}" if line is not None else f" {found.handle:#x}"
         return f"`{name}`{where}" if name is not None else f"the {found.NOUN}{where}"
+
+    def number_of(self, content: Any) -> int:
+        """Return the number of programs that are made of a source or a binary."""
+        return self.sources.setdefault(content, len(self.sources) + 1)
 
     def retain(self, found: ClObject) -> None:
         found.references += 1
