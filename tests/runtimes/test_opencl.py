@@ -263,7 +263,7 @@ def test_answers(built: Callable[[str], Path]) -> None:
 
 
 def test_programs_are_compiled_again_for_another_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    program = code.ClCode(origin=None, context=Mock(), source="kernel void k() {}")
+    program = code.ClCode(origin=None, context=Mock(), source="kernel void k() {}", builds={})
     keys = set()
     for text in ("one", "two"):
         (tmp_path / "functions.cl").write_text(text)
@@ -288,8 +288,8 @@ def test_groups_that_nobody_has_chosen(
 ) -> None:
     """OpenCL API 3.0, clEnqueueNDRangeKernel: the work-groups of programs of OpenCL C 2.0 and later may be uneven."""
     monkeypatch.setattr(kernels, "metadata_of", lambda _kernel: None)
-    kernel = Mock(code=Mock(standard=standard, source="", options=""))
-    assert kernels._chosen(kernel, grid) == group
+    kernel = Mock(code=Mock(standard=standard, source="", builds={}))
+    assert kernels._chosen(kernel, Mock(), grid) == group
 
 
 def test_nonsense(require_tool: Callable[[str], str], tmp_path: Path) -> None:
