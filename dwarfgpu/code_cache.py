@@ -78,7 +78,7 @@ class CodeCache:
                 except BaseException:
                     os.unlink(part, dir_fd=folder)
                     raise
-                if time.time_ns() % LIMIT < _LOOKS * len(content):
+                if time.time_ns() % LIMIT < _LOOKS * len(content):  # by chance, so that no process keeps a count
                     _remove_oldest(folder)
                 return self.folder / name
         except (OSError, MemoryError) as error:

@@ -52,7 +52,7 @@ work-groups; and what clang itself calls for `printf`."""
 _PARTS = (_LOCAL, _FIRST, *_ALL, _RARE, _GROUPS, _ROCM, _PRINT)
 """Functions call those of the parts before theirs."""
 _NEEDS = {"images.cl": _ALL[1:3], _RARE: _ALL[1:3], _GROUPS: (_LOCAL,)}
-"""The parts that others call, besides the first one."""
+"""What these parts call; the first part is called by all."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
     for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")

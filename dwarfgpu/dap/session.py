@@ -117,7 +117,7 @@ class DebugSession:
         """Whether the run can be interrupted for a request and go on unnoticed."""
         self.points: ClientPoints | None = None
         self.next_launch: Callable[[], bool] | None = None
-        """Goes to the next launch or stop of a whole program, if one is debugged; returns whether there is one."""
+        """Lets a whole program go on to a launch, or to a stop at the host; returns whether it has not ended."""
         self.at_end: Callable[[], object] = lambda: None
         """What is done when the client has left."""
         self.letter: str | None = None
@@ -244,7 +244,7 @@ class DebugSession:
 
     @property
     def host_point(self) -> Breakpoint | None:
-        """The breakpoint at the call of the host where a whole program is, if there is one."""
+        """The breakpoint at which the host of a whole program has stopped; None if it has not."""
         whole = self.debugger.state_of(KernelRun).whole
         return None if whole is None else whole.point
 
