@@ -68,7 +68,7 @@ def _program(kind: type[CallingProgram], number: int, options: Any, report: Prog
         device.finish(launch)
 
     device = _device(options, options.check)
-    device.execute, device.is_checked = execute, is_checked
+    device.execute, device.is_checked, device.is_lazy = execute, is_checked, options.lazy
     if options.target:
         device.target, *others = options.target
         device.others = (*others,)
@@ -80,9 +80,7 @@ def _program(kind: type[CallingProgram], number: int, options: Any, report: Prog
 def _device(options: Any, check: str | None) -> ProgramDevice:
     from dwarfgpu.runtimes.device import ProgramDevice
 
-    device = ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
-    device.is_lazy = getattr(options, "lazy", False)
-    return device
+    return ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
 
 
 def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = False) -> None:

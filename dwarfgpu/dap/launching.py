@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.dap.breakpoints import FILTERS, ClientPoints
 from dwarfgpu.dap.requests import FURTHER, ROWS, RequestArguments
 from dwarfgpu.dap.stack import begin_threads
-from dwarfgpu.dap.steps import go_on_in_program, run
+from dwarfgpu.dap.steps import go_on_in_program, run, tell_entry
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.options import LISTS, NUMBERS
@@ -213,14 +213,12 @@ def _go(session: DebugSession) -> None:
     if is_launched and not is_entered:
         run(session, lambda debugging: debugging.go_on(), can_pause=True)
         return
-    body: Json = {"reason": "entry", "allThreadsStopped": True, "preserveFocusHint": False}
-    if debugger.wave_number is not None:
-        body["threadId"] = debugger.wave_number + 1
+    crash: Json = {}
     stop = None if is_launched or debugger.wave_number is None else debugger.wave.stop
     if stop is not None and stop.reasons:
         with session.asking():
-            body |= {"reason": "exception", "description": signal_of_wave(debugger) or stop.name, "text": stop.text}
-    session.wire.event("stopped", body)
+            crash = {"reason": "exception", "description": signal_of_wave(debugger) or stop.name, "text": stop.text}
+    tell_entry(session, crash)
 
 
 def restart(session: DebugSession, arguments: RequestArguments) -> None:

@@ -69,8 +69,8 @@ def _run_kernel(session: DebugSession, go: Callable[[Debugging], Halt], *, can_p
     return halt
 
 
-def tell_entry(session: DebugSession) -> None:
-    """Tell the client that the waves are at the first instruction, or the host at a call."""
+def tell_entry(session: DebugSession, more: Json | None = None) -> None:
+    """Tell the client that the waves are where they begin, or the host at a call; `more` says it in other words."""
     body: Json = {"reason": "entry", "allThreadsStopped": True, "preserveFocusHint": False}
     if session.host_point is not None and session.points is not None:
         body |= {"reason": "breakpoint", "hitBreakpointIds": session.points.ids_of([session.host_point])}
@@ -78,7 +78,7 @@ def tell_entry(session: DebugSession) -> None:
         body["threadId"] = HOST
     elif session.debugger.wave_number is not None:
         body["threadId"] = session.debugger.wave_number + 1
-    session.wire.event("stopped", body)
+    session.wire.event("stopped", body | (more or {}))
 
 
 def go_on_in_program(session: DebugSession, *, is_entered: bool = False) -> None:

@@ -331,11 +331,7 @@ class OpenClProgram(CallingProgram):
     async def wait_for(self, call: HostCall, wanted: Iterable[ClCommand | ClEvent]) -> None:
         """Let a call wait for commands and events; what becomes ready meanwhile is done."""
         wanted = call.thread.state[_AWAITED] = [*wanted]
-        commands = [
-            each
-            for each in (*wanted, *(x.command for x in wanted if isinstance(x, ClEvent)))
-            if isinstance(each, ClCommand)
-        ]
+        commands = [*filter(None, (each.command if isinstance(each, ClEvent) else each for each in wanted))]
 
         def has_ended() -> bool:
             return all(each.has_ended for each in wanted)
