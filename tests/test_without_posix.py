@@ -8,7 +8,9 @@ import pytest
 from tests.builders.folders import ROOT
 
 PRELUDE = """
-import asyncio, ctypes, importlib, mmap, multiprocessing, os, pkgutil, platform, shutil, signal, socket, socketserver
+import os
+os.supports_dir_fd.clear()  # before shutil, which chooses by it how to remove a folder
+import asyncio, ctypes, importlib, mmap, multiprocessing, pkgutil, platform, shutil, signal, socket, socketserver
 import subprocess, sys, tempfile
 import distributed, llvmlite.binding, numpy, pandas, pyarrow, pygments
 import prompt_toolkit.application, prompt_toolkit.input.vt100, prompt_toolkit.output.vt100, prompt_toolkit.shortcuts
