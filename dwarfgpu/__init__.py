@@ -24,7 +24,7 @@ from typing import Any
 TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu --version`
 if TYPE_CHECKING:
     from dwarfgpu.dialects import get as dialect
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.errors import (
         DwarfGpuError,
         EvaluationError,
@@ -69,7 +69,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "machines.described": ("DescribedMachine",),
     "machines.protocol": ("Backend",),
-    "encoding.operands": ("Format",),
+    "encoding": ("Format",),
     "errors": (
         *("DwarfGpuError", "EvaluationError", "IllFormed", "MalformedFile", "MissingContext", "Unsupported"),
         "UsageError",

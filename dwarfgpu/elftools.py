@@ -29,12 +29,12 @@ from elftools.elf.elffile import ELFFile
 # All that the bridge knows of the inside of the library:
 from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_TAG_subprogram
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.objfile.info.dies import Attribute, Die
-from dwarfgpu.objfile.lists.list_encoding import read_list
+from dwarfgpu.objfile.list_encoding import read_list
 from dwarfgpu.objfile.opening import open_stream
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.code.frame_rows import Cie, Fde, Frames, UnwindRules

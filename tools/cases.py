@@ -30,7 +30,7 @@ from cases_sections import run_frame_case, run_list_case  # noqa: E402
 
 from dwarfgpu import budget, dialects  # noqa: E402
 from dwarfgpu.cli.session import MAX_REPORTED, Session  # noqa: E402
-from dwarfgpu.encoding.operands import Format  # noqa: E402
+from dwarfgpu.encoding import Format  # noqa: E402
 from dwarfgpu.errors import DwarfGpuError, UsageError  # noqa: E402
 from dwarfgpu.expr.context import Limits  # noqa: E402
 from dwarfgpu.expr.question import ExpressionQuestion, Read  # noqa: E402

@@ -12,8 +12,7 @@ from cases_json import JsonLocations, die_reference, lane_of, register_of, space
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
-from dwarfgpu.expr.locations import UNDEFINED, Location, bound
-from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.expr.locations import UNDEFINED, Implicit, Location, Memory, Register, bound
 from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet

@@ -11,16 +11,23 @@ from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.arithmetic import Floats
 from dwarfgpu.expr.context import DieReference, Limits
-from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaining
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr.locations import (
+    Implicit,
+    ImplicitPointer,
+    Location,
+    Memory,
+    Part,
+    Register,
+    SingleLocation,
+    Undefined,
+)
 from dwarfgpu.expr.types import BaseType, Value
 from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.context import UnitInfo
-    from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.expr.storages import Storage
+    from dwarfgpu.expr.locations import Entry, Storage
     from dwarfgpu.machines.described import DescribedMachine
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -133,7 +140,7 @@ class JsonLocations:
 
     def _undefined(self, node: Node) -> Location:
         node.fields(("kind",))
-        return UNDEFINED
+        return locations.UNDEFINED
 
     def _multiple(self, node: Node) -> Location:
         fields = node.fields(("kind", "places"))
@@ -204,8 +211,8 @@ class JsonLocations:
             size = part["bit_size"].unsigned(80)
             location = self.location(part["location"])
             for place in location.places:
-                if type(place.storage) is not Undefined and remaining(place) < size:
-                    raise part["bit_size"].fail(f"the storage has {remaining(place)} bits left, not {size}")
+                if type(place.storage) is not Undefined and locations.remaining(place) < size:
+                    raise part["bit_size"].fail(f"the storage has {locations.remaining(place)} bits left, not {size}")
             parts.append(Part(location, size))
         storage = locations.extended(locations.EMPTY, tuple(parts))
         limits = Limits()

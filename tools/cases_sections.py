@@ -13,19 +13,19 @@ from cases_json import table
 
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.cfi.rules import rule_json
-from dwarfgpu.encoding.pointers import Bases
+from dwarfgpu.encoding import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.location_json import error_json
 from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
-from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.frame_rows import known_target
 from dwarfgpu.strict_json import Node, NotACase, parse_integer
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.rows import UnwindRules
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.targets.target import Target
 
 

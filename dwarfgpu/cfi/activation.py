@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu import bits as b
 from dwarfgpu import budget, dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import locations, table
 from dwarfgpu.expr.access import Accessor
@@ -23,9 +23,18 @@ from dwarfgpu.expr.context import Context, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.convert import object_location
 from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, bound, is_undefined
+from dwarfgpu.expr.locations import (
+    UNDEFINED,
+    Composite,
+    Implicit,
+    IncompleteComposite,
+    Location,
+    Memory,
+    Register,
+    bound,
+    is_undefined,
+)
 from dwarfgpu.expr.pieces import flattened
-from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, Target, TargetRegister, UnspecifiedRegister

@@ -12,9 +12,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.rules import ExpressionBytes
 from dwarfgpu.dwarf_constants import name_of
-from dwarfgpu.encoding import operands
-from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.pointers import FrameFormat, read_pointer
+from dwarfgpu.encoding import Cursor, FrameFormat, read_operand, read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.immutable import frozen
 
@@ -84,11 +82,11 @@ def instructions(
         if operand.encoding == "low6":
             return (opcode & 0x3F) * factors[operand.factor]
         if operand.encoding == "block":
-            block: bytes = operands.read("block", cursor, form)
+            block: bytes = read_operand("block", cursor, form)
             return ExpressionBytes(block, section, offset + cursor.position - len(block))
         if operand.encoding == "pointer":
             return _address(cursor, format, offset)
-        return operands.read(operand.encoding, cursor, form) * factors[operand.factor]
+        return read_operand(operand.encoding, cursor, form) * factors[operand.factor]
 
     while cursor.position < cursor.end:
         start = cursor.position

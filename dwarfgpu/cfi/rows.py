@@ -16,7 +16,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.pointers import FrameFormat
+    from dwarfgpu.encoding import FrameFormat
     from dwarfgpu.targets.target import Target
 
 

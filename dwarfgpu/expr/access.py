@@ -15,17 +15,27 @@ from attrs import field
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
-from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
+from dwarfgpu.expr.locations import (
+    Composite,
+    Implicit,
+    ImplicitPointer,
+    Location,
+    Memory,
+    Register,
+    SingleLocation,
+    Undefined,
+    may_hold_pointer,
+    pointer_misuse,
+)
 from dwarfgpu.expr.pieces import pieces, shifted, sources
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined, pointer_misuse
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform, uniform_under
 from dwarfgpu.machines.protocol import Backend, memory_unavailable, not_writable, register_unavailable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.expr.storages import Storage
+    from dwarfgpu.encoding import ByteOrder
+    from dwarfgpu.expr.locations import Storage
     from dwarfgpu.targets.target import TargetRegister
 
 

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
 
-from dwarfgpu.encoding import operands
+from dwarfgpu.encoding import BLOCKS, write_operand
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_register
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import Target
@@ -84,7 +84,7 @@ def encode(instruction: Instruction, dialect: Dialect, form: Format) -> bytes:
     if not known.opcode:
         raise _no_encoding(instruction.name, dialect)
     pairs = zip(known.kinds, instruction.operands, strict=True)
-    return known.opcode + b"".join([operands.write(kind, value, form) for kind, value in pairs])
+    return known.opcode + b"".join([write_operand(kind, value, form) for kind, value in pairs])
 
 
 # --- What is known of an operation --------------------------------------------------------------------------------
@@ -153,9 +153,9 @@ class _Builder:
         for kind, value in zip(known.kinds, values, strict=True):
             if type(value) is _Label:
                 self.pending.append((len(self.instructions), known, value))
-                data += operands.write(kind, 0, self.form)
+                data += write_operand(kind, 0, self.form)
             else:
-                data += operands.write(kind, value, self.form)
+                data += write_operand(kind, value, self.form)
         end = self.size + len(data)
         self.instructions.append(Instruction(known.row, known.name, tuple(values), self.size, end))
         self.chunks.append(data)
@@ -171,7 +171,7 @@ class _Builder:
         """Set the displacement of a branch."""
         old = self.instructions[index]
         values = tuple([displacement if value is label else value for value in old.operands])
-        written = [operands.write(*pair, self.form) for pair in zip(known.kinds, values, strict=True)]
+        written = [write_operand(*pair, self.form) for pair in zip(known.kinds, values, strict=True)]
         self.instructions[index] = evolve(old, operands=values)
         self.chunks[index] = (known.opcode or b"\0") + b"".join(written)
 
@@ -269,7 +269,7 @@ class _Assembler:
             value = self.value(kind, operand.name, word, where)
             if type(value) is not _Label:
                 try:
-                    operands.write(kind, value, self.form)
+                    write_operand(kind, value, self.form)
                 except DwarfGpuError as error:
                     message = f"{error.message}, {self.text.place(where)}"
                     raise type(error)(error.kind, message, spec=error.spec, hint=error.hint) from None
@@ -301,7 +301,7 @@ class _Assembler:
             return words
         if kinds[last] == "encoded" and len(words) == len(kinds) + 1:
             return [*words[:last], (f"{words[last][0]} {words[last + 1][0]}", words[last][1])]
-        if kinds[last] not in operands.BLOCKS:
+        if kinds[last] not in BLOCKS:
             return words
         # a block as llvm-dwarfdump prints it, 0x2 0x01 0x02: its length and its bytes
         (count, position), *rest = words[last:]
@@ -312,7 +312,7 @@ class _Assembler:
         return [*words[:last], ("".join([word[2:] for word, _ in rest]), position)]
 
     def value(self, kind: str, name: str, word: str, position: int) -> Any:
-        if kind in operands.BLOCKS:
+        if kind in BLOCKS:
             if kind == "expression" and word.startswith("("):
                 return self.nested(position + 1, position + len(word) - 1)
             return self.hexadecimal(word, position)

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, shown
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.locations import UNDEFINED, Entry, IncompleteComposite, Location, SingleLocation
-from dwarfgpu.expr.storages import (
+from dwarfgpu.expr.locations import (
+    UNDEFINED,
     Composite,
+    Entry,
     Implicit,
     ImplicitPointer,
+    IncompleteComposite,
+    Location,
     Memory,
     Part,
     Register,
+    SingleLocation,
     Undefined,
     pointer_misuse,
 )
@@ -24,7 +28,7 @@ from dwarfgpu.lanes import LaneFault, uniform_flag
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.expr.evaluation import Evaluation, Result
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.rules import Rules

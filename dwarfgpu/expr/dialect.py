@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from dwarfgpu.encoding import cursor
+from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.errors import DialectConflict
 from dwarfgpu.expr import table
 from dwarfgpu.immutable import frozen
@@ -35,7 +35,7 @@ class Encoding:
 
     @property
     def opcode(self) -> bytes:
-        return bytes([self.path[0]]) + b"".join(cursor.encode_unsigned(number) for number in self.path[1:])
+        return bytes([self.path[0]]) + b"".join(encode_unsigned(number) for number in self.path[1:])
 
 
 class Dialect:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits, Positions
     from dwarfgpu.expr.context import Context, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression, Step
-    from dwarfgpu.expr.locations import Entry, Location
-    from dwarfgpu.expr.storages import Memory
+    from dwarfgpu.expr.locations import Entry, Location, Memory
     from dwarfgpu.expr.types import ImplicitPointerValue, Value
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.encoding import operands
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor, read_operand
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.dialect import Dialect, Path, format_path
@@ -15,7 +14,7 @@ from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.expr.table import Operand, Operation
 
     Knowers = Callable[[Path], Iterable[str]]
@@ -277,7 +276,7 @@ def decode(
             name = encoding.name
             row = table.row(name)
             kinds = encoding.operand_kinds
-            values = tuple([operands.read(kind, cursor, form) for kind in kinds])
+            values = tuple([read_operand(kind, cursor, form) for kind in kinds])
         except DwarfGpuError as error:
             fault = error.at(section=section, offset=offset + start, operation=name)
             fault.where.offset = offset + start  # the operation counts, not the operand in it

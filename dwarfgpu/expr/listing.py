@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dwarfgpu.encoding import operands
+from dwarfgpu.encoding import BLOCKS
 from dwarfgpu.expr.asm import UNDECODED, encode
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_register, operands_of, registers_of
 from dwarfgpu.immutable import frozen
@@ -140,7 +140,7 @@ def _shown_operands(
         register = _register_name(value, target) if operand.name == "R" else None
         if register is not None:
             continue
-        if operand.kind in operands.BLOCKS:
+        if operand.kind in BLOCKS:
             is_nested = operand.kind == "expression"
             yield _nested(value, expression, depth + 1, target) if is_nested else _block(value)
         elif operand.kind == "encoded":

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported
-from dwarfgpu.expr.locations import Entry, IncompleteComposite, Location, SingleLocation
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.types import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import Scope
@@ -59,8 +58,8 @@ class Outcome:
     """The outcome for one lane, or without lanes: an error, or a result and what was asked about it."""
 
     error: DwarfGpuError | None = None
-    result: Entry | None = None
-    stack: tuple[Entry, ...] = ()
+    result: locations.Entry | None = None
+    stack: tuple[locations.Entry, ...] = ()
     """All entries at the end, bottom first."""
     reading: ReadBits | None = None
 
@@ -79,7 +78,7 @@ class JsonWriter:
     def __init__(self, byte_order: str) -> None:
         self.byte_order = byte_order
         self._left = MAX_LOCATIONS
-        self._written: dict[int, tuple[tuple[Part, ...], list[Json], int]] = {}
+        self._written: dict[int, tuple[tuple[locations.Part, ...], list[Json], int]] = {}
         """The parts that are written, with how many locations they are; lanes and entries share them."""
 
     @property
@@ -97,44 +96,44 @@ class JsonWriter:
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
-    def entry(self, entry: Entry) -> Json:
+    def entry(self, entry: locations.Entry) -> Json:
         """Return a result or a stack entry as JSON."""
         if isinstance(entry, Value):
             return {"kind": "value", "type": type_json(entry.type), "value": number_json(entry, self.byte_order)}
-        if isinstance(entry, Location):
+        if isinstance(entry, locations.Location):
             return self.location(entry)
-        if isinstance(entry, IncompleteComposite):
+        if isinstance(entry, locations.IncompleteComposite):
             return {"kind": "composite", "bit_offset": 0, "parts": self._parts(entry.parts)}
         return _pointer(entry.pointer)
 
     # --- Locations ------------------------------------------------------------------------------------------------
 
-    def location(self, location: Location) -> Json:
+    def location(self, location: locations.Location) -> Json:
         single = location.single
         if single is not None:
             return self._place(single, 0)
         return {"kind": "multiple", "places": [self._place(place, 0) for place in location.places]}
 
-    def _place(self, place: SingleLocation, displacement: int) -> Json:
+    def _place(self, place: locations.SingleLocation, displacement: int) -> Json:
         """Return a place, moved by some bits within its storage, as JSON."""
         self._pay(1, PRICE)
         storage = place.storage
         offset = int(place.bit_offset) + displacement
-        if isinstance(storage, Memory):
+        if isinstance(storage, locations.Memory):
             return _memory(storage, offset)
-        if isinstance(storage, Register):
+        if isinstance(storage, locations.Register):
             register = storage.register
             return {"kind": "register", "register": register.number, "name": register.name, "bit_offset": offset}
-        if isinstance(storage, Implicit):
+        if isinstance(storage, locations.Implicit):
             data = in_memory_order(int(storage.data), storage.bit_size, self.byte_order)
             return {"kind": "implicit", "bytes": data.hex(), "bit_offset": offset}
-        if isinstance(storage, Composite):
+        if isinstance(storage, locations.Composite):
             return {"kind": "composite", "bit_offset": offset, "parts": self._parts(storage.parts)}
-        if isinstance(storage, ImplicitPointer):
+        if isinstance(storage, locations.ImplicitPointer):
             return _pointer(storage, offset)
         return {"kind": "undefined"}
 
-    def _parts(self, parts: tuple[Part, ...]) -> list[Json]:
+    def _parts(self, parts: tuple[locations.Part, ...]) -> list[Json]:
         """Return the parts of a composite; a run of parts is taken apart."""
         known = self._written.get(id(parts))
         if known is not None:
@@ -155,11 +154,12 @@ class JsonWriter:
         self._written[id(parts)] = parts, written, self.count - before
         return written
 
-    def _moved(self, location: Location, displacement: int) -> Json:
+    def _moved(self, location: locations.Location, displacement: int) -> Json:
         if not displacement:
             return self.location(location)
         places = [
-            self._place(place, 0 if type(place.storage) is Undefined else displacement) for place in location.places
+            self._place(place, 0 if type(place.storage) is locations.Undefined else displacement)
+            for place in location.places
         ]
         return places[0] if len(places) == 1 else {"kind": "multiple", "places": places}
 
@@ -176,7 +176,7 @@ class JsonWriter:
         return result
 
 
-def _memory(storage: Memory, offset: int) -> Json:
+def _memory(storage: locations.Memory, offset: int) -> Json:
     space = storage.space
     address, bit = divmod(offset, 8)
     result: Json = {"kind": "memory", "space": space.number, "space_name": space.name, "address": address, "bit": bit}
@@ -185,7 +185,7 @@ def _memory(storage: Memory, offset: int) -> Json:
     return result
 
 
-def means_a_lane(storage: Memory, address: int) -> bool:
+def means_a_lane(storage: locations.Memory, address: int) -> bool:
     """Return whether an address means memory that each lane has for itself."""
     space = storage.space
     if space.scope != Scope.DEPENDS or space.alias is None:
@@ -196,7 +196,7 @@ def means_a_lane(storage: Memory, address: int) -> bool:
         return False
 
 
-def _pointer(pointer: ImplicitPointer, bit_offset: int = 0) -> Json:
+def _pointer(pointer: locations.ImplicitPointer, bit_offset: int = 0) -> Json:
     """Return an implicit pointer; ``bit_offset`` is that of a location in its own storage."""
     result: Json = {
         "kind": "implicit_pointer",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.locations import Entry, IncompleteComposite, Location, SingleLocation, is_undefined
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.types import Value
 
 if TYPE_CHECKING:
@@ -31,13 +30,13 @@ class TextRenderer:
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
-    def entry(self, entry: Entry) -> str:
+    def entry(self, entry: locations.Entry) -> str:
         """Return a result or a stack entry on one line."""
         if isinstance(entry, Value):
             return f"value {self.number(entry)} ({entry.type})"
-        if isinstance(entry, Location):
-            return "undefined (optimized out)" if is_undefined(entry) else self.location(entry)
-        if isinstance(entry, IncompleteComposite):
+        if isinstance(entry, locations.Location):
+            return "undefined (optimized out)" if locations.is_undefined(entry) else self.location(entry)
+        if isinstance(entry, locations.IncompleteComposite):
             return f"incomplete {self._composite(entry.parts, 0)}"
         return f"{_pointer(entry.pointer)} (value)"
 
@@ -56,16 +55,16 @@ class TextRenderer:
 
     # --- Locations ------------------------------------------------------------------------------------------------
 
-    def location(self, location: Location, depth: int = 0) -> str:
+    def location(self, location: locations.Location, depth: int = 0) -> str:
         """Return a location on one line; several places are joined by ``and``."""
         return " and ".join(self._place(place, 0, depth) for place in location.places)
 
-    def _place(self, place: SingleLocation, displacement: int, depth: int) -> str:
+    def _place(self, place: locations.SingleLocation, displacement: int, depth: int) -> str:
         from dwarfgpu.expr.location_json import in_memory_order
 
         storage = place.storage
         offset = int(place.bit_offset) + displacement
-        if isinstance(storage, Memory):
+        if isinstance(storage, locations.Memory):
             from dwarfgpu.expr.location_json import means_a_lane
 
             address, bit = divmod(offset, 8)
@@ -73,16 +72,16 @@ class TextRenderer:
             if storage.lane is not None and means_a_lane(storage, address):
                 lane = f" (lane {int(storage.lane)})"
             return f"{storage.space.name}#{address:#x}{_bit(bit)}{lane}"
-        if isinstance(storage, Register):
+        if isinstance(storage, locations.Register):
             return _register(storage, offset)
-        if isinstance(storage, Implicit):
+        if isinstance(storage, locations.Implicit):
             data = in_memory_order(int(storage.data), storage.bit_size, self.byte_order)
             return f"implicit {_bytes(data)}{_bit(offset)}"
-        if isinstance(storage, Composite):
+        if isinstance(storage, locations.Composite):
             return self._composite(storage.parts, depth) + _bit(offset)
-        return _pointer(storage) + _bit(offset) if isinstance(storage, ImplicitPointer) else "undefined"
+        return _pointer(storage) + _bit(offset) if isinstance(storage, locations.ImplicitPointer) else "undefined"
 
-    def _composite(self, parts: tuple[Part, ...], depth: int) -> str:
+    def _composite(self, parts: tuple[locations.Part, ...], depth: int) -> str:
         """Return parts in braces, each with its size; a run of parts is shown once, with a count."""
         if depth >= _DEEP:
             return f"{{{sum(part.count for part in parts)} parts}}"
@@ -92,9 +91,9 @@ class TextRenderer:
             shown.append(f"and {sum(part.count for part in parts[limit:])} more parts")
         return f"{{{', '.join(shown)}}}"
 
-    def _part(self, part: Part, depth: int) -> str:
+    def _part(self, part: locations.Part, depth: int) -> str:
         where = self.location(part.location, depth + 1)
-        if part.is_contiguous or all(type(place.storage) is Undefined for place in part.location.places):
+        if part.is_contiguous or all(type(place.storage) is locations.Undefined for place in part.location.places):
             return f"{where}: {part.total} bits"
         every = f" every {part.stride} bits" if part.stride else ""
         return f"{where}: {part.count} times {part.bit_size} bits{every}"
@@ -117,7 +116,7 @@ class TextRenderer:
         return text if outcome.reading is None else f"{text}: {self.reading(outcome.reading)}"
 
 
-def _register(storage: Register, offset: int) -> str:
+def _register(storage: locations.Register, offset: int) -> str:
     """Return a register; for a vector register also the lane that the bit belongs to."""
     register = storage.register
     text = f"{register.name}{_bit(offset)}"
@@ -133,7 +132,7 @@ def _bit(offset: int) -> str:
     return f" bit {offset}" if offset else ""
 
 
-def _pointer(pointer: ImplicitPointer) -> str:
+def _pointer(pointer: locations.ImplicitPointer) -> str:
     sign = "+" if pointer.byte_offset >= 0 else "-"
     return f"implicit pointer to {pointer.die}{sign}{abs(pointer.byte_offset):#x} in {pointer.space.name}"
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.locations import EMPTY, Location, SingleLocation
-from dwarfgpu.expr.storages import Composite, Part, Undefined
+from dwarfgpu.expr.locations import EMPTY, Composite, Location, Part, SingleLocation, Undefined
 from dwarfgpu.lanes import uniform
 
 if TYPE_CHECKING:

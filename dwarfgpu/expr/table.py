@@ -107,6 +107,9 @@ def _kinds(side: str) -> tuple[str, ...]:
 _ROWS: dict[str, Operation] = {}
 _SECTIONS: list[tuple[str, str, list[str]]] = []
 """The module of each section of the text, its title, and its rows; modules may be imported in any order."""
+MODULES = ("stack_operations", "location_operations", "composite")
+"""The modules of the operations, in the order of A.2.5.4.4. Importing one declares its rows."""
+
 _LOADED: list[str] = []
 """The modules of rows that have been imported."""
 
@@ -191,12 +194,10 @@ def _load(wanted: str | None = None) -> dict[str, Operation]:
     """Import the modules with the rows, all or up to the one with the wanted row; return the rows."""
     from importlib import import_module
 
-    from dwarfgpu.expr import ops
-
-    for name in ops.MODULES[len(_LOADED) :]:
+    for name in MODULES[len(_LOADED) :]:
         if wanted in _ROWS:
             break
-        import_module(f"{ops.__name__}.{name}")
+        import_module(f"dwarfgpu.expr.{name}")
         _LOADED.append(name)
     return _ROWS
 
@@ -218,8 +219,6 @@ def rows() -> list[Operation]:
 
 def sections() -> list[tuple[str, list[Operation]]]:
     """Return the title and the rows of each section of the text, in its order."""
-    from dwarfgpu.expr.ops import MODULES
-
     _load()
     ordered = sorted(_SECTIONS, key=lambda begun: MODULES.index(begun[0]))
     return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for _module, title, names in ordered]

@@ -16,9 +16,9 @@ from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Positions
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.expr.arithmetic import Arithmetic
-    from dwarfgpu.expr.storages import ImplicitPointer
+    from dwarfgpu.expr.locations import ImplicitPointer
 
 
 ENCODINGS: dict[str, int | None] = {

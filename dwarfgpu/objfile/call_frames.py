@@ -22,9 +22,17 @@ from attrs import evolve
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.budget import remembered
 from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
-from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
-from dwarfgpu.encoding.pointers import Bases, EncodedPointer, FrameFormat, read_pointer, read_size
+from dwarfgpu.encoding import (
+    FIXED,
+    Bases,
+    Cursor,
+    EncodedPointer,
+    Format,
+    FrameFormat,
+    pointer_kind,
+    read_pointer,
+    read_size,
+)
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
@@ -33,7 +41,7 @@ from dwarfgpu.objfile.info.scopes import Ranges, is_dead
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
 
 
 EH_FRAME = ".eh_frame"

@@ -43,8 +43,7 @@ from dwarfgpu.dwarf_constants import (
     DW_LNS_set_isa,
     DW_LNS_set_prologue_end,
 )
-from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Cursor, Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, check_address_size, each_contribution, initial_length
@@ -53,7 +52,7 @@ from dwarfgpu.objfile.info.scopes import Ranges
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
 
 
 StringAt: TypeAlias = Callable[[str, int], bytes]

@@ -8,7 +8,7 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.encoding.demangle import demangled, without_parameters
+from dwarfgpu.demangle import demangled, without_parameters
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output, listing

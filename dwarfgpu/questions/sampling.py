@@ -9,7 +9,7 @@ from dwarfgpu.audits.samples.annotation import Annotation, annotate
 from dwarfgpu.audits.samples.sample_files import read_samples
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.expr.locations import Implicit
 from dwarfgpu.questions import profiles
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render.layout import Record, counted, fact, folded, left_out, number, room, style

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.expr.locations import Implicit, Memory, Register
 from dwarfgpu.program.code.code_lookup import begins_line, line_before
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.answers import answer

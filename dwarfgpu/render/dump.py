@@ -11,7 +11,7 @@ from attrs import evolve
 from dwarfgpu import budget
 from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
-from dwarfgpu.encoding.operands import dwarf_format
+from dwarfgpu.encoding import dwarf_format
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.code.frame_rows import (
     Cie,

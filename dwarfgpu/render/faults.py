@@ -15,7 +15,7 @@ from dwarfgpu.audits.faults.wave_faults import (
     wave_faults,
     with_changes,
 )
-from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.code.source_files import SourceTexts

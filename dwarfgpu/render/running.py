@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.demangle import demangled
 from dwarfgpu.execution.control.report import FIRST_ELEMENTS, QuotedText
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text

@@ -10,7 +10,7 @@ import attrs
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.expr.locations import Memory, Register
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE, AsWritten, LaneAnswer, Values
 from dwarfgpu.program.frames.columns import without_padding

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
-from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import INIT, RACE, check_names
 from dwarfgpu.execution.control.check_report import check_report

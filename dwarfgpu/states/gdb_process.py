@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.expr import storages
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.rules import PRESETS, Rules
 from dwarfgpu.objfile.elf.header import PT_LOAD, read_header, read_segments
@@ -299,7 +299,7 @@ class Unwound:
         place: Any = None if location is None else location.single
         return (
             place is not None
-            and type(place.storage) is storages.Register
+            and type(place.storage) is locations.Register
             and place.storage.register == register
             and not place.bit_offset
         )

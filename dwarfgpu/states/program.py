@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any, SupportsIndex, overload
 
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingFile, UsageError
-from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.objfile.elf.header import ET_CORE, MAGIC
+from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
 from dwarfgpu.regular_files import open_input
 

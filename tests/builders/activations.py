@@ -6,7 +6,7 @@ from typing import Any
 from dwarfgpu import dialects
 from dwarfgpu.cfi.activation import OUTSIDE_CODE, CallStack, Information, NoInformation, Thread
 from dwarfgpu.cfi.rows import Tables
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import PRESETS

@@ -25,7 +25,7 @@ from typing import Any
 from cases import parse_line, run_case
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.targets.resolve import resolve

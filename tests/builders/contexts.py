@@ -4,8 +4,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo
 from dwarfgpu.expr.evaluation import evaluate
+from dwarfgpu.expr.locations import Memory, Register
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend

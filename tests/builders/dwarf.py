@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dwarfgpu.dwarf_constants import names
-from dwarfgpu.encoding.cursor import encode_signed, encode_unsigned
+from dwarfgpu.encoding import encode_signed, encode_unsigned
 from dwarfgpu.objfile.info.forms import FORMS, LLVM_CURRENT, LLVM_OLD
 
 TAGS = {name.removeprefix("DW_TAG_"): number for number, name in names("DW_TAG").items()}

@@ -4,8 +4,8 @@
 numbers or, for an expression, hex.
 """
 
-from dwarfgpu.encoding.cursor import encode_signed as sleb
-from dwarfgpu.encoding.cursor import encode_unsigned as uleb
+from dwarfgpu.encoding import encode_signed as sleb
+from dwarfgpu.encoding import encode_unsigned as uleb
 from tests.builders.lists import number
 
 # DWARF 5, table 7.29, the LSB, A.7.24 and vendors: code, and for each operand its encoding; 6 is the opcode's low bits

@@ -24,7 +24,7 @@ from typing import Any
 from attrs import frozen
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_here

@@ -1,6 +1,6 @@
 """Bytes of ``.debug_names`` and ``.debug_aranges``."""
 
-from dwarfgpu.encoding.cursor import encode_unsigned
+from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.objfile.indexes.debug_names import NameTable, hash_of
 from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import FORM_CODES, DictSections

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.targets.resolve import resolve

@@ -5,8 +5,8 @@
 
 from typing import Any
 
-from dwarfgpu.encoding.cursor import encode_signed as sleb
-from dwarfgpu.encoding.cursor import encode_unsigned as uleb
+from dwarfgpu.encoding import encode_signed as sleb
+from dwarfgpu.encoding import encode_unsigned as uleb
 from tests.builders.lists import number
 
 OPCODE_LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))

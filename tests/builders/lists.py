@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from dwarfgpu.encoding.cursor import encode_unsigned as uleb
+from dwarfgpu.encoding import encode_unsigned as uleb
 
 LLE = {
     "end_of_list": (0, ""),               "base_addressx": (1, "u"),            "startx_endx": (2, "uue"),

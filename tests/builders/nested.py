@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.machines.machine import LoadedCodeObject, Machine
 from dwarfgpu.targets.resolve import resolve

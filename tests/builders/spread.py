@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import build, die, entry, unit

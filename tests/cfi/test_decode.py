@@ -5,8 +5,7 @@ import pytest
 from dwarfgpu.cfi import instructions
 from dwarfgpu.cfi.instructions import decode
 from dwarfgpu.cfi.rules import ExpressionBytes
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import Bases, FrameFormat
+from dwarfgpu.encoding import Bases, Format, FrameFormat
 from dwarfgpu.errors import IllFormed, Unsupported
 from tests.builders.frames import INSTRUCTIONS, cfa
 from tests.builders.parameters import every, for_each

@@ -8,8 +8,7 @@ from dwarfgpu.cfi import rows as cfi_rows
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.instructions import decode
 from dwarfgpu.cfi.rows import Tables
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import Bases, FrameFormat
+from dwarfgpu.encoding import Bases, Format, FrameFormat
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.objfile.call_frames import Cie, Fde, FdeIndex, FrameSection, read_frame_header
 from dwarfgpu.targets.resolve import resolve

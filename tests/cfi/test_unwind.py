@@ -6,9 +6,8 @@ from dwarfgpu import budget
 from dwarfgpu.cfi.activation import FREE_FRAMES, LANE_COST
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.locations import EMPTY, UNDEFINED
+from dwarfgpu.expr.locations import EMPTY, UNDEFINED, Memory, Part, Register
 from dwarfgpu.expr.pieces import flattened
-from dwarfgpu.expr.storages import Memory, Part, Register
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.activations import SIZE, START, stack
 from tests.builders.parameters import for_each

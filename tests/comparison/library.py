@@ -6,7 +6,7 @@ from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_FORM_addr, DW_FORM_loclistx, DW_FORM_rnglistx, DW_FORM_string, name_of, names
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import Line, lines
@@ -19,7 +19,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.objfile.info.unit_tables import addresses_of
 from dwarfgpu.objfile.line_table import FileEntry, LineHeader, LineTable, line_table, line_tables
-from dwarfgpu.objfile.lists.list_encoding import ListContext, RawEntry, list_table_at, raw_list, read_list
+from dwarfgpu.objfile.list_encoding import ListContext, RawEntry, list_table_at, raw_list, read_list
 from dwarfgpu.program.code.code_object import CodeObject
 from tests.comparison.rows import Row, escaped, header
 

@@ -1,7 +1,7 @@
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DialectConflict, UsageError
 from dwarfgpu.expr import asm, table
 from dwarfgpu.expr.dialect import Dialect, Encoding

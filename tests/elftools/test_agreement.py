@@ -12,7 +12,7 @@ from elftools.dwarf.locationlists import LocationParser
 
 from dwarfgpu.elftools import Bridge
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.code_object import list_contents
 from dwarfgpu.states.program import open_program

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.encoding import demangle
-from dwarfgpu.encoding.demangle import MAX_LENGTH, demangled
+from dwarfgpu import demangle
+from dwarfgpu.demangle import MAX_LENGTH, demangled
 from tests.builders.parameters import told
 
 

@@ -3,9 +3,7 @@ import random
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding import operands
-from dwarfgpu.encoding.cursor import encode_unsigned
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import BLOCKS, Format, encode_unsigned
 from dwarfgpu.expr import table
 from dwarfgpu.expr.asm import encode
 from dwarfgpu.expr.instruction import Instruction
@@ -51,7 +49,7 @@ def edges(kind, form):
     """Operands worth a test of their own."""
     if kind == "tail":
         return [b"", b"\x01\x02"]
-    if kind in operands.BLOCKS:
+    if kind in BLOCKS:
         return [b"", b"\x01\x02\x03\x04", bytes(range(128)) if kind != "expression" else b"\x55"]
     if kind == "encoded":
         return [(encoding, bounds(inner, form)[1]) for encoding, inner in POINTERS.items()]
@@ -63,7 +61,7 @@ def values(kind, form, nested=None):
     """A strategy for an operand."""
     if kind == "expression" and nested is not None:
         return st.one_of(st.binary(max_size=6), nested)
-    if kind in operands.BLOCKS:
+    if kind in BLOCKS:
         return st.binary(max_size=9)
     if kind == "encoded":
         return st.sampled_from(sorted(POINTERS)).flatmap(

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
 from dwarfgpu.expr.instruction import decode
@@ -330,7 +330,7 @@ def test_every_name_of_the_dialect_is_one_of_an_operation(dialect):
 LIST = "from dwarfgpu.expr import table; print([(t, [r.name for r in rows]) for t, rows in table.sections()])"
 
 
-@pytest.mark.parametrize("module", ["dwarfgpu.expr.ops.location_operations", "dwarfgpu.program.values.storage"])
+@pytest.mark.parametrize("module", ["dwarfgpu.expr.location_operations", "dwarfgpu.program.values.storage"])
 def test_rows_are_in_the_order_of_the_text_whatever_was_imported_before(module):
     """A module of operations that another one imports keeps its section."""
 

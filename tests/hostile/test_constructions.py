@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dwarfgpu.encoding.cursor import encode_unsigned as uleb
+from dwarfgpu.encoding import encode_unsigned as uleb
 from dwarfgpu.errors import UsageError
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.elf.image import Image

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dwarfgpu.encoding.cursor import encode_unsigned
+from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import ElfBuilder

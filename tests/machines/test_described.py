@@ -8,7 +8,7 @@ from hypothesis import given
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.locations import Memory
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.machines.extents import Extents

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dwarfgpu.dialects import get as dialect
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.expr.asm import parse
 from dwarfgpu.expr.context import Context

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.locations import Register
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.machines import snapshot, snapshot_folder, snapshot_json
 from dwarfgpu.machines.machine import Dispatch, Machine

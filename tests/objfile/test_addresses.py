@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import MAX_BROKEN, contribution_with_base, contributions
 from dwarfgpu.objfile.info.unit_tables import address_table, addresses_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dwarfgpu.encoding.pointers import Bases
+from dwarfgpu.encoding import Bases
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile import call_frames as frames
 from dwarfgpu.objfile.call_frames import FdeIndex, FrameSection, read_frame_header

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
-from dwarfgpu.encoding.pointers import Bases, EncodedPointer
+from dwarfgpu.encoding import Bases, EncodedPointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
 from dwarfgpu.objfile.call_frames import Cie, Fde, FrameSection, Terminator
 from tests.builders.errors import raised

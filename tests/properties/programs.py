@@ -7,13 +7,12 @@ from typing import Any
 from cases_context import DescribedDie, DescribedFrame, DescribedUnit
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm, table
 from dwarfgpu.expr.context import Context, DieReference, Limits
 from dwarfgpu.expr.instruction import Expression
-from dwarfgpu.expr.locations import at
+from dwarfgpu.expr.locations import Memory, at
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region

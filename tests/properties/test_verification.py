@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import asm, listing, table
 from dwarfgpu.expr.context import Context

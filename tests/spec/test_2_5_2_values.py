@@ -7,8 +7,8 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import evaluate
+from dwarfgpu.expr.locations import Register
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend

@@ -9,9 +9,8 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import evaluate
-from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.locations import Location, Register
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.machines.protocol import Backend

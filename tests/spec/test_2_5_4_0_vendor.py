@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.instruction import decode

@@ -6,9 +6,8 @@ from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.location_json import JsonWriter
-from dwarfgpu.expr.locations import UNDEFINED
+from dwarfgpu.expr.locations import UNDEFINED, Implicit, Memory
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Implicit, Memory
 from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend

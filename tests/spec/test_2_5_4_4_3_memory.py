@@ -8,9 +8,8 @@ from cases_context import DescribedFrame, DescribedUnit
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import evaluate
-from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.locations import Location, Memory
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine
 from dwarfgpu.targets.resolve import resolve

@@ -5,8 +5,7 @@ from cases_context import DescribedFrame, DescribedUnit
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.expr.locations import UNDEFINED, Location, Memory, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region
 from dwarfgpu.targets.resolve import resolve

@@ -5,8 +5,8 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.locations import Register
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.program.frames import call_sites

@@ -9,8 +9,8 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.evaluation import evaluate
+from dwarfgpu.expr.locations import Memory
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Memory
 from dwarfgpu.expr.types import Value
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu import bits as b
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, types
 from dwarfgpu.expr.context import Context

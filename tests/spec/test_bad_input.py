@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, locations, types
 from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.locations import Memory, Register
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
-from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.expr.types import BaseType, Value
 from dwarfgpu.lanes import LaneSet
 from tests.builders.cases import Case, Rows, answer, base_types, run, short, table

@@ -17,15 +17,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.evaluation import evaluate
-from dwarfgpu.expr.locations import Location, SingleLocation
+from dwarfgpu.expr.locations import Implicit, Location, SingleLocation
 from dwarfgpu.expr.rules import AMD
-from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.described import DescribedMachine, Region

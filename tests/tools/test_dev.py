@@ -8,7 +8,7 @@ from tools import dev
 
 
 @for_each("changed, touched, untouched",
-    ("dwarfgpu/expr/ops/location_operations.py", "tests/spec/test_2_5_4_4_6_composite.py", "tests/dap"),
+    ("dwarfgpu/expr/location_operations.py", "tests/spec/test_2_5_4_4_6_composite.py", "tests/dap"),
     ("dwarfgpu/isa/semantics/scalar_rows.py", "tests/isa/test_semantics.py", "tests/objfile"),
     ("dwarfgpu/render/layout.py", "tests/render", "tests/isa"),
     ("tests/builders/lists.py", "tests/objfile/lists/test_lists.py", "tests/fleet"),

@@ -23,7 +23,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
 from dwarfgpu.objfile.line_table import LineTable, line_tables
-from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_tables, raw_list, read_list
+from dwarfgpu.objfile.list_encoding import ListContext, ListTable, list_tables, raw_list, read_list
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel

@@ -20,7 +20,7 @@ from dwarfgpu import dialects
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.table import names
 from dwarfgpu.objfile.line_table import LineTable, line_tables
-from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.list_encoding import ListContext, read_list
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
 from dwarfgpu.render.trace import Tracer

@@ -28,7 +28,7 @@ from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.code_scope import CodeScope
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.objfile.info.dies import Die
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"

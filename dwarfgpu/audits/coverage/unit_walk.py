@@ -16,8 +16,8 @@ from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.readers import FAILURES
 from dwarfgpu.objfile.info.scopes import AddressSpans, listed, ranges_of
 from dwarfgpu.objfile.info.tree import after_children
-from dwarfgpu.objfile.lists.list_encoding import read_list
-from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
+from dwarfgpu.objfile.list_encoding import read_list
+from dwarfgpu.objfile.quick_lists import quick_locations, quick_ranges
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.kinds import Answers, LocationKinds

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_FORM_indirect, DW_LLE_default_location, DW_LLE_GNU_view_pair
-from dwarfgpu.encoding.operands import Format, dwarf_format
+from dwarfgpu.encoding import Format, dwarf_format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.forms import class_of
-from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, kind_name, list_tables, raw_list
+from dwarfgpu.objfile.list_encoding import Bounds, ListContext, kind_name, list_tables, raw_list
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lists.list_encoding import ListTable, RawEntry
+    from dwarfgpu.objfile.list_encoding import ListTable, RawEntry
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.dump.lists import ListSection
 from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
-from dwarfgpu.encoding.operands import dwarf_format
+from dwarfgpu.encoding import dwarf_format
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.line_table import LineRow, LineTable, line_tables
 from dwarfgpu.objfile.section_source import decode

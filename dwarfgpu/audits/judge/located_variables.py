@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
+from dwarfgpu.objfile.list_encoding import ListEntry, matching
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.frames.variable import STATIC, Variable
 

@@ -17,7 +17,7 @@ import numpy as np
 from dwarfgpu import bits as b
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.locations import Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet
 from dwarfgpu.program.frames.answers import in_parts

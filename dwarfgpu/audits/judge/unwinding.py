@@ -17,8 +17,7 @@ from dwarfgpu.audits.judge.wave_registers import column_of, contents
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.cfi.activation import Activation, CallStack, Information, NoInformation, Thread
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.expr.locations import Memory, Register, is_undefined
 from dwarfgpu.lanes import Diverge, LaneFault, first_lane, lanes_in, mask_of
 from dwarfgpu.targets.amdgpu import PRIVATE_WAVE
 

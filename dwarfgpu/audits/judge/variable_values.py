@@ -22,8 +22,7 @@ from dwarfgpu.audits.judge.source_values import SourceValues
 from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.locations import Location, is_undefined
-from dwarfgpu.expr.storages import Composite, Register
+from dwarfgpu.expr.locations import Composite, Location, Register, is_undefined
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in, mask_of, outer_of
 from dwarfgpu.program.frames.answers import answer

@@ -14,7 +14,7 @@ from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
 from dwarfgpu.audits.verify.file_code import FileCode, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rules
 from dwarfgpu.cfi import rules as cfi_rules
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.verify import result_kinds
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.host_code import HostCode
     from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.audits.verify.host_code import HostCode
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.expr.context import ResultKind
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.objfile.info.dies import Attribute, Die

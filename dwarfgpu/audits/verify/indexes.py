@@ -10,7 +10,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.file_code import FileCode, code_of, overlapping
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import initial_length
 from dwarfgpu.objfile.indexes.address_index import SECTION as ARANGES

@@ -16,7 +16,7 @@ from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import contributions
 from dwarfgpu.objfile.info.scopes import AddressSpans
-from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, RawEntry, raw_list
+from dwarfgpu.objfile.list_encoding import Bounds, ListContext, RawEntry, raw_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

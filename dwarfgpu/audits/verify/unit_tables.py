@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.findings import ERROR, Problem, rules
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, VERSIONS, initial_length
 from dwarfgpu.objfile.info.forms import FORMS, form_name

@@ -22,7 +22,7 @@ from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
 from dwarfgpu.execution.faults import FREED
 from dwarfgpu.execution.launch.padding import padding_in
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.locations import Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.kernel_parameters import is_body

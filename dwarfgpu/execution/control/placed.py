@@ -20,7 +20,7 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOTHING, UNSET, WaveBatch, number_of
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
-from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.expr.locations import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.all_waves import frame_of, places_of

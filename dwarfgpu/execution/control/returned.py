@@ -21,7 +21,7 @@ import numpy as np
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.expr.locations import Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.history import Frozen, Kept
 from dwarfgpu.program.types import model as t

@@ -31,7 +31,7 @@ from dwarfgpu.execution.halts import Halt
 from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
-from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
 from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name

@@ -16,7 +16,7 @@ from dwarfgpu.execution.batch import NOTHING, UNSET, WaveBatch
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, Breakpoint
 from dwarfgpu.execution.control.stepping import CodeMap, change_of_depth
 from dwarfgpu.execution.halts import ValueChange, WatchHit
-from dwarfgpu.expr.storages import Composite, Register
+from dwarfgpu.expr.locations import Composite, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import covers
 from dwarfgpu.program.types.model import Type, byte_size

@@ -15,7 +15,7 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
 
 MAGIC = b"\x7fELF"
 

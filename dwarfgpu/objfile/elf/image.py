@@ -17,7 +17,7 @@ from dwarfgpu.objfile.elf.sections import Section
 from dwarfgpu.regular_files import MAX_READ
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
@@ -183,7 +183,7 @@ class Image:
 
         A kernel has two symbols, of which the one of its code is returned.
         """
-        from dwarfgpu.encoding.demangle import short_names, without_parameters
+        from dwarfgpu.demangle import short_names, without_parameters
 
         last = without_parameters(name).rpartition("::")[2].partition("<")[0]
         if not last:

@@ -59,7 +59,7 @@ class Symbol:
         """The name as C++ has it, if it is a mangled one."""
         if not self.name.startswith("_Z"):
             return self.name
-        from dwarfgpu.encoding.demangle import demangled
+        from dwarfgpu.demangle import demangled
 
         return demangled(self.name)
 

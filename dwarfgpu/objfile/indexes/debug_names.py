@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Cursor, Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import each_contribution, initial_length
@@ -17,7 +16,7 @@ from dwarfgpu.objfile.info.unit_tables import numbers
 from dwarfgpu.objfile.section_source import SectionSource, decode
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
 
 SECTION = ".debug_names"
 SPEC = "DWARF 5, 6.1.1.4"

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.encoding.cursor import encode_unsigned
+from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS, Key
 from dwarfgpu.objfile.info import forms

@@ -13,13 +13,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dwarfgpu.dwarf_constants import DW_FORM_implicit_const
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.info.forms import AttributeDialect, class_of
 from dwarfgpu.objfile.info.readers import EntryLayout, Family, family
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
 
     T = TypeVar("T")
 

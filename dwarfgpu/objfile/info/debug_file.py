@@ -20,7 +20,7 @@ from dwarfgpu.objfile.info.unit import Unit, read_headers
 from dwarfgpu.objfile.section_source import ImageSections, SectionSource
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.split import Contributions, OpenSplit, SplitFile
 

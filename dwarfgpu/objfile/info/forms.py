@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import LLVM_OLD_ATTRIBUTES, name_of, names
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
 
     Class: TypeAlias = Literal[
         "address", "addrptr", "block", "constant", "exprloc", "flag", "lineptr", "loclist", "loclistsptr", "macptr",

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.info.forms import FIXED, FORMS, LOOKED_UP, NO_DATA, fixed_size, form, read_value
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.objfile.info.forms import Encoding
 
     Read: TypeAlias = Callable[[bytes, int], tuple[int, tuple[Any, ...]]]

@@ -158,7 +158,7 @@ def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:
     """Return the ranges of a range list. The last one is remembered, because entries may share it."""
     known = unit.tables.ranges
     if known is None or known[:2] != (section, offset):
-        from dwarfgpu.objfile.lists.list_encoding import read_list
+        from dwarfgpu.objfile.list_encoding import read_list
 
         data = unit.tables.list_data(section)
         range_list = read_list(data, offset, section=section, context=unit.list_context)

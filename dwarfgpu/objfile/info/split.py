@@ -16,7 +16,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.section_source import ImageSections

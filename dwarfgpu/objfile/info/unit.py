@@ -10,8 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Cursor, Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
@@ -22,12 +21,12 @@ from dwarfgpu.objfile.info.unit_tables import STRING_SECTIONS, UnitTables
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.forms import AttributeDialect, Indirect
-    from dwarfgpu.objfile.lists.list_encoding import ListContext
+    from dwarfgpu.objfile.list_encoding import ListContext
 
 
 _PIECE = 512
@@ -309,7 +308,7 @@ class Unit:
     @property
     def list_context(self) -> ListContext:
         """What the entries of its location lists and range lists depend on."""
-        from dwarfgpu.objfile.lists.list_encoding import ListContext
+        from dwarfgpu.objfile.list_encoding import ListContext
 
         return ListContext(self.address_size, self.format.byte_order, self.low_pc, self.tables.address)
 

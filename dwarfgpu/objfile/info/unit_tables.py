@@ -12,17 +12,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.contributions import TableHeader, check_address_size, contribution_with_base
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.readers import CODES
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import ByteOrder, Format
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lists.list_encoding import EntryList, ListTable
+    from dwarfgpu.objfile.list_encoding import EntryList, ListTable
     from dwarfgpu.objfile.section_source import SectionSource
 
 
@@ -185,7 +184,7 @@ class UnitTables:
         return table
 
     def _list_table(self, section: str, part: int, kind: str) -> ListTable:
-        from dwarfgpu.objfile.lists.list_encoding import list_table, list_table_at
+        from dwarfgpu.objfile.list_encoding import list_table, list_table_at
 
         data, order = self.unit.source.data(section), self.unit.format.byte_order
         base = self.unit.root_number(dw.DW_AT_loclists_base if kind == "loclist" else dw.DW_AT_rnglists_base)

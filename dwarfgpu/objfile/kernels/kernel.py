@@ -234,14 +234,14 @@ class Kernel:
     @property
     def demangled(self) -> str:
         """The name as C++ has it, with its parameters, if it is a mangled one."""
-        from dwarfgpu.encoding.demangle import demangled
+        from dwarfgpu.demangle import demangled
 
         return demangled(self.name)
 
     @property
     def source_name(self) -> str:
         """The name in the source, without parameters: what messages call it."""
-        from dwarfgpu.encoding.demangle import without_parameters
+        from dwarfgpu.demangle import without_parameters
 
         return without_parameters(self.demangled)
 

@@ -225,7 +225,7 @@ class CodeObject:
 
         Blanks between template arguments do not count.
         """
-        from dwarfgpu.encoding.demangle import demangled, short_names
+        from dwarfgpu.demangle import demangled, short_names
 
         packed = "".join(name.split())
 
@@ -237,7 +237,7 @@ class CodeObject:
 
     def kernel_names(self) -> list[str]:
         """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
-        from dwarfgpu.encoding.demangle import demangled, without_parameters
+        from dwarfgpu.demangle import demangled, without_parameters
 
         symbols = [kernel.name for kernel in self.kernels.kernels]
         names = [without_parameters(demangled(symbol)) for symbol in symbols]
@@ -247,7 +247,7 @@ class CodeObject:
         check_has_kernels(self)
         from difflib import get_close_matches
 
-        from dwarfgpu.encoding.demangle import short_names
+        from dwarfgpu.demangle import short_names
 
         known = self.kernel_names()
         named = zip(known, self.kernels.kernels, strict=True)

@@ -13,7 +13,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dialects
 from dwarfgpu.dialects import known_in
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.rules import PRESETS, Rules
 from dwarfgpu.immutable import frozen

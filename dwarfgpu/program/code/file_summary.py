@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_UT_partial
-from dwarfgpu.encoding.operands import dwarf_format
+from dwarfgpu.encoding import dwarf_format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, SHT_SYMTAB

@@ -15,8 +15,7 @@ from dwarfgpu import dialects
 from dwarfgpu.cfi.instructions import DecodedInstruction, Instructions, decode
 from dwarfgpu.cfi.rows import Tables, UnwindRules, unknown_augmentation
 from dwarfgpu.cfi.rules import ExpressionBytes, Initial, Rule, rule_json
-from dwarfgpu.encoding.operands import Format
-from dwarfgpu.encoding.pointers import Bases, encoding_text
+from dwarfgpu.encoding import Bases, Format, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound, noting
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.instruction import decode as decode_expression

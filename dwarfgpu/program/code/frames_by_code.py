@@ -26,7 +26,7 @@ from dwarfgpu.cfi.rules import (
     SameValue,
     UndefinedRule,
 )
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.expr.instruction import Expression, decode

@@ -20,14 +20,13 @@ from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
 from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD, SHN_UNDEF
-from dwarfgpu.objfile.lists.list_encoding import EntryList, read_list
+from dwarfgpu.objfile.list_encoding import EntryList, read_list
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 from dwarfgpu.targets.amdgpu import PRIVATE_LANE
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import Information
-    from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.encoding.operands import Format
+    from dwarfgpu.encoding import ByteOrder, Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.machines.protocol import TrapTable

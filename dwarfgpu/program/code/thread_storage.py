@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.locations import Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import PT_DYNAMIC, Segment
 

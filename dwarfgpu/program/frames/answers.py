@@ -22,7 +22,7 @@ from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingContext
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, each_part, run_in_parts
-from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, Column, column_of, python_value
 from dwarfgpu.program.frames.reasons import Reason, Unavailable, ValueSource, reason_of, sources, unavailable
@@ -34,7 +34,7 @@ from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 if TYPE_CHECKING:
     import numpy as np
 
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.frames.frame import Frame

@@ -9,9 +9,8 @@ from attrs import evolve
 
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.locations import Location, is_undefined
+from dwarfgpu.expr.locations import Implicit, Location, Memory, Register, Storage, is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.expr.storages import Implicit, Memory, Register, Storage
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.progress import counted

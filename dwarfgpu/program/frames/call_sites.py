@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import TailCallSite
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.objfile.indexes.lookup import index_of

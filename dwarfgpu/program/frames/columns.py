@@ -18,7 +18,7 @@ from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.program.values.storage import Reading
 
 

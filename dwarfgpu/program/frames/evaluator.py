@@ -20,7 +20,7 @@ from attrs import evolve, field
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Implicit, Register
+from dwarfgpu.expr.locations import Implicit, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
 from dwarfgpu.machines.protocol import HAS_ENDED

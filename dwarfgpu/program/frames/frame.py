@@ -30,14 +30,13 @@ from dwarfgpu.cfi.activation import (
     TailCall,
     Thread,
 )
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.locations import Register, is_undefined
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import LaneSet, lane_number

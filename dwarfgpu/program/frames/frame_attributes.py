@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, IllFormed
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.locations import Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.frames import call_sites

@@ -14,7 +14,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Implicit, Part
+from dwarfgpu.expr.locations import Implicit, Part
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, uniform
 from dwarfgpu.program.types import model as t

@@ -19,8 +19,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingCo
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.expr.evaluation import evaluate, result_for
-from dwarfgpu.expr.locations import Location, is_undefined
-from dwarfgpu.expr.storages import Composite, Implicit
+from dwarfgpu.expr.locations import Composite, Implicit, Location, is_undefined
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, each_part
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode

@@ -16,7 +16,7 @@ from attrs import evolve, field
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.expr.locations import Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import BODY, DescribedKernel, KernelParameter
 from dwarfgpu.program.frames.wave_positions import InDispatch, place_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, LoneFrame, UnitInfo, known_register
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.locations import Register
 from dwarfgpu.lanes import LaneSet
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from attrs import field
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
-from dwarfgpu.expr.locations import Location, is_undefined
+from dwarfgpu.expr.locations import Implicit, ImplicitPointer, Location, Memory, Register, is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import repairs_of
 

@@ -17,7 +17,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.evaluation import evaluate, result_for
-from dwarfgpu.expr.storages import Composite, Memory
+from dwarfgpu.expr.locations import Composite, Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.machines.protocol import not_set_yet

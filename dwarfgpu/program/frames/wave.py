@@ -9,7 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, Handle, UnknownItem
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
-from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.frames.frame import Frame, Stack, negative_frame
 from dwarfgpu.targets.amdgpu.processors import processor_named
 

@@ -13,7 +13,7 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.locations import Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.frames.frame import Stack, unknown_place

@@ -36,7 +36,7 @@ from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.targets import amdgpu
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.expr.floats import FloatFormat
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
     from dwarfgpu.targets.target import Target

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.targets.resolve import EM_AMDGPU
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.targets.target import AddressSpace

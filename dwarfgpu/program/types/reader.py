@@ -11,7 +11,7 @@ from typing import Any
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, noting
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
 from dwarfgpu.objfile.indexes.lookup import Dwarf, index_of

@@ -18,11 +18,11 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Handle, MalformedFile, UsageError, shown
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Part
+from dwarfgpu.expr.locations import Part
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault
-from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.objfile.info.dies import Die
+from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, hidden, is_new, known_size, resolved, stripped

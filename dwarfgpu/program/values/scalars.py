@@ -14,7 +14,7 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import MAX_DEPTH, cycle, known_size, number_size, resolved, stripped
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
 
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
 _UNSIGNED = frozenset(

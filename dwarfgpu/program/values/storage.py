@@ -18,17 +18,16 @@ from dwarfgpu import bits as b
 from dwarfgpu import dialects, regular_files
 from dwarfgpu.bits import comparable
 from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member, DW_TAG_variable
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.access import Accessor, Reading, Window
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import Evaluation, evaluate
 from dwarfgpu.expr.instruction import Expression
-from dwarfgpu.expr.locations import UNDEFINED, Location
-from dwarfgpu.expr.ops.location_operations import at_address
+from dwarfgpu.expr.location_operations import at_address
+from dwarfgpu.expr.locations import UNDEFINED, Implicit, ImplicitPointer, Location, Memory
 from dwarfgpu.expr.pieces import alike_bits
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import Value, generic
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneFault
@@ -37,7 +36,7 @@ from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, constant_bytes
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.types.model import Dynamic

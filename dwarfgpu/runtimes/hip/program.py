@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import define, field
 
-from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.objfile.containers.bundle import Container

@@ -9,7 +9,7 @@ from dwarfgpu.audits.dump.entries import EntryDump, EntrySelection, Lists, Shown
 from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.expr import asm
-from dwarfgpu.objfile.lists.list_encoding import matching
+from dwarfgpu.objfile.list_encoding import matching
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.render import dump as render_entries
@@ -217,7 +217,7 @@ def test_default_entries_apply_where_no_other_does():
 
 
 def _read(dwarf, die, attribute):
-    from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+    from dwarfgpu.objfile.list_encoding import ListContext, read_list
 
     unit = die.unit
     context = ListContext(unit.address_size, unit.format.byte_order, unit.low_pc, unit.tables.address)

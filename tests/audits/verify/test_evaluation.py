@@ -17,8 +17,7 @@ from dwarfgpu.audits.verify.expressions import ANY_RESULT, IN_TAG, USES
 from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr.evaluation import evaluate
-from dwarfgpu.expr.locations import at
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.locations import Memory, at
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.machines.machine import Dispatch, Machine

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.encoding.cursor import encode_unsigned
+from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile import list_encoding
 from dwarfgpu.objfile.indexes import debug_names as names_module
 from dwarfgpu.objfile.indexes import lookup as index_module
 from dwarfgpu.objfile.indexes import name_search
@@ -17,7 +18,6 @@ from dwarfgpu.objfile.indexes.lookup import Dwarf
 from dwarfgpu.objfile.indexes.name_index import KINDS, is_static, kind_of
 from dwarfgpu.objfile.info import scopes as scopes_module
 from dwarfgpu.objfile.info.scopes import in_scopes, qualified_name, split_name
-from dwarfgpu.objfile.lists import list_encoding
 from dwarfgpu.objfile.section_source import SectionSource
 from tests.builders.dwarf import FORM_CODES, DictSections, build, die, dwarf, entry, unit
 from tests.builders.errors import raised

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dwarfgpu.encoding.cursor import encode_signed, encode_unsigned
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format, encode_signed, encode_unsigned
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import readers
 from dwarfgpu.objfile.info.abbrevs import MAX_ATTRIBUTES, AbbreviationTable

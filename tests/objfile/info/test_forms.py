@@ -19,8 +19,7 @@ from dwarfgpu.dwarf_constants import (
     name_of,
     number_of,
 )
-from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Cursor, Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.lists import list_encoding as lists
-from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_tables, raw_list, read_list
+from dwarfgpu.objfile import list_encoding as lists
+from dwarfgpu.objfile.list_encoding import ListContext, list_table, list_tables, raw_list, read_list
 from tests.builders import compiled
 from tests.builders.errors import raised
 from tests.builders.lists import contribution, gnu_loclist, loc, loclist, number, ranges, rnglist, table_of_lists

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
-from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
+from dwarfgpu.objfile.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.quick_lists import quick_locations, quick_ranges
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.lists import loclist, rnglist
 from tests.builders.parameters import every, for_each

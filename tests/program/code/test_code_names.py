@@ -6,7 +6,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.audits.judge.located_variables import LocatedVariables
-from dwarfgpu.encoding.demangle import short_names
+from dwarfgpu.demangle import short_names
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_lookup import parse_address, parse_addresses
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel

@@ -8,7 +8,7 @@ from fuzz import files as fuzzed
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.notes import debug_link
-from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
+from dwarfgpu.objfile.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_lookup import at_address, line_table, named, parse_address
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened

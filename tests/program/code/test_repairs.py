@@ -8,14 +8,14 @@ from hypothesis import given
 
 import dwarfgpu
 from dwarfgpu import dialects
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.expr import asm, listing
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register, Undefined
+from dwarfgpu.expr.locations import Composite, Implicit, Memory, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.machine import Machine

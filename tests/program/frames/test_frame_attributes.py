@@ -10,7 +10,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.expr.locations import Implicit
 from dwarfgpu.program.code.loaded import FileUnit
 from dwarfgpu.program.frames import frame_attributes
 from dwarfgpu.program.frames.lane_state import Simt

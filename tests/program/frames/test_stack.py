@@ -10,14 +10,13 @@ from attrs import evolve
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import NoInformation
-from dwarfgpu.encoding.operands import Format
+from dwarfgpu.encoding import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr import asm, locations
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.storages import Register
+from dwarfgpu.expr.locations import Register, is_undefined
 from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import FileUnit, Loaded, LoadedCode, base_type_of, byte_size_of, constant_bytes

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.evaluation import evaluate, result_for
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.locations import Memory
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import constant_bytes
 from dwarfgpu.states.opening import open_stopped

@@ -8,9 +8,8 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame
-from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
+from dwarfgpu.expr.locations import UNDEFINED, ImplicitPointer, Location, Memory, Part, Register, SingleLocation
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
-from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend, memory_unavailable
 from dwarfgpu.program.code.loaded import FileUnit

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
-from dwarfgpu.expr.locations import PLAIN, UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
+from dwarfgpu.expr.locations import (
+    Composite,
+    Implicit,
+    IncompleteComposite,
+    Location,
+    Part,
+    Register,
+    SingleLocation,
+    Undefined,
+)
 from dwarfgpu.expr.pieces import runs
-from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
 from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.types import Value
 from dwarfgpu.lanes import refuse, uniform
@@ -33,7 +41,7 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
         if type(storage) is Undefined or (type(offset) is int and offset + size <= storage.bit_size):
             continue
         beyond = offset > storage.bit_size - size
-        refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]
+        refuse(beyond, lambda slot, place=place: _too_large(size, locations.remaining(place, slot), spec))  # type: ignore[misc]
 
 
 def _too_large(size: int, left: int, spec: str) -> IllFormed:
@@ -47,7 +55,7 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
     if rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))
         if available < size:
-            beyond = Part(UNDEFINED, size - available)
+            beyond = Part(locations.UNDEFINED, size - available)
             return (*_parts(ev, location, available, bit_offset), beyond) if available else (beyond,)
     if rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
         location = Location(tuple(_from_least_significant(place, size, bit_offset) for place in location.places))
@@ -102,7 +110,7 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         base = top.storage
         height -= 1
     if location is None:
-        result = locations.extended(base, (Part(UNDEFINED, size),))
+        result = locations.extended(base, (Part(locations.UNDEFINED, size),))
     elif not bit_offset and _is_plain(ev, location, size):
         parts = base.parts + (Part(location, size),)  # noqa: RUF005 (faster than unpacking)
         result = Composite(parts, base.bit_size + size, base.count + 1, base.weight + 1, base.depth, base.has_pointer)
@@ -127,7 +135,7 @@ def _is_plain(ev: Evaluation, location: Location, size: int) -> bool:
         len(places) == 1
         and type(offset) is int
         and offset + size <= storage.bit_size
-        and type(storage) in PLAIN
+        and type(storage) in locations.PLAIN
         and ev.target.byte_order == "little"
     )
 
@@ -145,7 +153,7 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
     if consumed == 2 or (stack and base is None):
         parts = _parts(ev, _part_location(ev), size, bit_offset)
     else:
-        parts = (Part(UNDEFINED, size),)
+        parts = (Part(locations.UNDEFINED, size),)
     storage, offset = (locations.EMPTY, 0) if base is None else (base.storage, base.bit_offset)
     if consumed:
         del ev.stack[-consumed:]
@@ -329,7 +337,7 @@ def _overlaid(
     if start:
         parts.append(Part(locations.at(storage), min(start, size)))
     if start > size:
-        parts.append(Part(UNDEFINED, start - size))
+        parts.append(Part(locations.UNDEFINED, start - size))
     parts.append(Part(top, bit_size))
     if stop < size:
         parts.append(Part(locations.at(storage, stop), size - stop))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import field
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile import contributions
@@ -31,7 +31,7 @@ MAX_ENTRIES = 1 << 20
 """A longer list is refused: no producer writes one, and a broken section must not fill the memory."""
 
 if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding import ByteOrder
 
 _LOCATIONS = ("", "x", "xxE", "xuE", "uuE", "E", "a", "aaE", "auE", "uu")
 """For each kind of an entry (DW_LLE) its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length,

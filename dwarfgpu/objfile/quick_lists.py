@@ -22,7 +22,7 @@ from dwarfgpu.dwarf_constants import (
     DW_RLE_end_of_list,
     DW_RLE_offset_pair,
 )
-from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES, ListContext
+from dwarfgpu.objfile.list_encoding import MAX_ENTRIES, ListContext
 
 
 class UnusualList(Exception):

@@ -17,9 +17,18 @@ from dwarfgpu.expr import convert, locations, types
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import memory, moved, object_location, pointed_to, refuse_entry, to_value
 from dwarfgpu.expr.instruction import Expression
-from dwarfgpu.expr.locations import UNDEFINED, Entry, Location, union
-from dwarfgpu.expr.ops.value_operations import dereference
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, pointer_misuse
+from dwarfgpu.expr.locations import (
+    UNDEFINED,
+    Entry,
+    Implicit,
+    ImplicitPointer,
+    Location,
+    Memory,
+    Register,
+    pointer_misuse,
+    union,
+)
+from dwarfgpu.expr.stack_operations import dereference
 from dwarfgpu.expr.table import equivalent, operation, section
 from dwarfgpu.expr.types import ImplicitPointerValue, Value
 from dwarfgpu.lanes import uniform

@@ -1,1 +1,0 @@
-"""Bounded reading and writing of encoded bytes."""
