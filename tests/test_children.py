@@ -148,6 +148,7 @@ def test_processes_that_share_work_end_with_us(tool: Path, number: signal.Signal
             pass
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_too_long_ends_alone(tool: Path) -> None:
     pipe = Pipe(tool)
     with PrivateFolder() as folder:
@@ -160,6 +161,7 @@ def test_a_program_that_takes_too_long_ends_alone(tool: Path) -> None:
     assert not folder.path.exists()
 
 
+@pytest.mark.slow
 def test_a_clang_that_nobody_watches_has_a_limit(
     tool: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from dwarfgpu import budget
 from dwarfgpu.cfi.activation import FREE_FRAMES, LANE_COST
 from dwarfgpu.errors import DwarfGpuError
@@ -88,6 +90,7 @@ def test_more_frames_than_the_limit_end_the_stack():
     assert found.end.message == "there are more than 7 frames (`set backtrace limit`)"
 
 
+@pytest.mark.slow
 def test_frames_of_a_stack_without_end_are_paid_from_the_budget():
     with budget.question(4000) as question:
         found = host([FRAME], chain(*[START + 5] * 900), max_frames=10_000)
@@ -136,6 +139,7 @@ def test_the_caller_of_a_signal_frame_was_interrupted():
     assert [each.place for each in found] == [START, START + SIZE + 4, START + 3 * SIZE]
 
 
+@pytest.mark.slow
 def test_more_frames_than_python_has_calls():
     count = 1500
     found = host([FRAME], chain(*[START + 5] * count), max_frames=count)

@@ -164,6 +164,7 @@ def test_nothing_is_written(tmp_path: Path) -> None:
 @for_each("words",
     ("--version",), LIT, ("ls", KERNELS), ("info", KERNELS, "--name", "saxpy"), ("info", KERNELS, "--pc", "0x2200"),
     ("kernels", TINY), ids=str)  # fmt: skip
+@pytest.mark.sampled(3)
 def test_short_commands_import_little(words: tuple[str, ...]) -> None:
     late = "{'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'json', 'msgpack', 'shutil', 'textwrap'}"
     code = f"""

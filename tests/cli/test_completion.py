@@ -34,6 +34,7 @@ def completed(line: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_bash():
     """It replaces what is behind the last of its own breaks in a word."""
     assert completed("dwarfgpu lo") == ["locals"]

@@ -92,6 +92,7 @@ FILES = [f"cl-kernels.{target}.{level}.v5.co" for target in TARGETS for level in
 
 @pytest.mark.parametrize("kind", CRASHES)
 @pytest.mark.parametrize("name", [FILES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in FILES[1:])])
+@pytest.mark.sampled(3)
 def test_the_argument_and_the_distance_are_right(crash, name, kind):
     *_arguments, missed, distance, line = CRASHES[kind]
     for document in (documents := crash(name, kind)):
@@ -329,6 +330,7 @@ VIEWS = ("views", "--grid", "64", "--work-group", "64", "out=zeros(128)")
 
 
 @pytest.mark.parametrize("level", ["O0", "O2"])
+@pytest.mark.sampled(3)
 def test_without_its_file_the_instruction_is_read_in_memory(run, calls, tmp_path, level):
     """Where the function has no symbol that is loaded."""
     code, state, core = tmp_path / "k.co", tmp_path / "s.json", tmp_path / "c.core"
@@ -448,6 +450,7 @@ DEEP = """int depth(global int *out, int n) {
 kernel void deep(global int *out) { out[get_global_id(0)] = depth(out, 1); }"""
 
 
+@pytest.mark.slow
 def test_arrays_of_a_fault_are_cut_and_no_variable_is_the_cause_of_a_stack_overflow(run, tmp_path):
     source, state = tmp_path / "deep.cl", tmp_path / "deep.json"
     source.write_text(DEEP, "utf-8")
@@ -490,6 +493,7 @@ LONG = """kernel void last(global int *out, global int *none) {
   out[list[50]] = 1; }"""
 
 
+@pytest.mark.slow
 def test_the_last_change_names_the_element_and_says_nothing_of_a_pointer_that_was_always_null(run, tmp_path):
     source = tmp_path / "last.cl"
     source.write_text(LONG, "utf-8")

@@ -125,6 +125,7 @@ def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
 
 
 @pytest.mark.parametrize("level", ["O0", pytest.param("O2", marks=pytest.mark.slow)])
+@pytest.mark.sampled(2)
 def test_who_has_signalled(run, hang, tmp_path, level):
     test_who_waits_for_whom(run, hang, tmp_path, "split", "gfx1200", level)
 
@@ -159,6 +160,7 @@ def test_every_view_says_that_a_wave_is_halted_or_may_sleep(run, hang, tmp_path,
 
 
 @pytest.mark.parametrize("kernel, processor", [("late", "gfx1100"), ("split", "gfx1200")])
+@pytest.mark.sampled(2)
 def test_waves_whose_registers_do_not_say_that_they_wait(run, hang, tmp_path, kernel, processor):
     file, state = hang(kernel, processor, "O0")
     stopped = json.loads(state.read_text("utf-8"))
@@ -196,6 +198,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("kernel, groups", [*((kernel, 1) for kernel in CHANGES), ("lock", 6)])
+@pytest.mark.sampled(3)
 def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel, groups):
     file, state = hang(kernel, "gfx1100", "O0", groups)
     (sentence,) = expected(kernel, sentences=(CHANGES[kernel],))
@@ -205,6 +208,7 @@ def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel, gro
     assert run("fault", tmp_path / "hang.dgs", file)[1] == text
 
 
+@pytest.mark.slow
 def test_few_instructions_tell_who_has_changed_it_last_if_nothing_can_change_any_more(run, hang, monkeypatch):
     """Where the machine is slow, there is no time for more."""
     monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST_SECONDS", 10.0)
@@ -224,6 +228,7 @@ def test_a_limit_hints_at_what_waves_wait_for(run, built, tmp_path):
     assert "hint: add --state STATE.json to save the waves: `dwarfgpu fault" in said(run(*words, "--limit", 9000)[2])
 
 
+@pytest.mark.slow
 def test_the_last_change_is_known_only_if_nothing_can_change_any_more(run, hang, tmp_path, monkeypatch):
     monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST", (18000,))
     for kernel, is_known in (("handed", True), ("busy", False)):
@@ -242,6 +247,7 @@ def test_a_long_search_for_the_last_change_is_cut(run, hang, monkeypatch):
     assert "changed it last" not in said(run("fault", state, file)[1])
 
 
+@pytest.mark.slow
 def test_the_last_change_at_the_prompt(run, built):
     launch = "target launch handed 96 96 zeros(1) zeros(96)"
     words = ("info fault", "print *flag", "info fault", "reverse-stepi", "info line")
@@ -276,6 +282,7 @@ def test_the_loads_that_a_wait_is_for(run, hang, processor):
 
 @pytest.mark.parametrize("kernel", ["counts", "works", "tells"])
 @pytest.mark.parametrize("processor, level", BUILDS)
+@pytest.mark.sampled(3)
 def test_loops_that_change_something_are_not_called_endless(run, hang, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     assert "cannot leave" not in run("fault", state, file)[1]

@@ -47,6 +47,7 @@ def whole():
 ONE_GROUP = f"hint: {judging.ONE_GROUP}\n"
 
 
+@pytest.mark.slow
 def test_files_that_are_right_have_no_findings_once_they_have_ended():
     status, out, err = run(*RIGHT)
     assert (status, err) == (0, ONE_GROUP)
@@ -87,6 +88,7 @@ def test_what_is_wrong_is_named_with_a_place_that_run_stops_at():
     assert place in out
 
 
+@pytest.mark.slow
 def test_findings_of_one_build_and_of_two_as_sarif():
     status, out, _err = run(*WRONG, "--sarif", "--limit", "300")
     assert status == 1
@@ -170,6 +172,7 @@ def test_statements_are_findings_like_the_others(tmp_path):
     assert out.splitlines()[-1].startswith("verdict: no findings (")  # but those of the baseline
 
 
+@pytest.mark.slow
 def test_values_between_statements_and_lines_are_compared_with_another_build(tmp_path):
     """A location that goes on for a few instructions is wrong where no statement begins."""
     divergent = ("divergent", *SIZES, "zeros(64)", "40", *OTHER, "--json")
@@ -268,6 +271,7 @@ def test_a_value_that_optimized_code_has_lost_is_a_limit():
     assert f"{len(found)} against-missing: optimized code has no value of a variable that has one in the other" in text
 
 
+@pytest.mark.slow
 def test_every_kernel_is_judged_with_arguments_that_are_made():
     file = SAXPY[1].format("gfx1100.w32.O2")
     status, out, err = run("judge", file)
@@ -303,6 +307,7 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
 
 
 @pytest.mark.usefixtures("judged_once")
+@pytest.mark.slow
 def test_variables_without_a_value_are_a_table(monkeypatch):
     """Findings of the same variable, one for each range of instructions, would hide all others."""
     monkeypatch.setattr(judging, "MOST_MISSING", 1)
@@ -351,6 +356,7 @@ def test_what_a_kernel_was_launched_with_is_shown():
     assert json.loads(run(*OPTIMIZED, "--json")[1])["launches"] == []  # they were given
 
 
+@pytest.mark.slow
 def test_the_document_of_one_kernel_is_that_of_several():
     one, every = json.loads(run(*OPTIMIZED, *OTHER, "--json")[1]), json.loads(whole())
     assert one.keys() == every.keys()
@@ -365,6 +371,7 @@ def test_the_document_of_one_kernel_is_that_of_several():
 
 
 @pytest.mark.parametrize("place", [(Device, "_turn"), (StatementComparison, "run")])
+@pytest.mark.sampled(2)
 def test_an_interrupt_shows_what_was_judged_so_far(place, monkeypatch, tmp_path):
     """^C comes while the second of four kernels is executed, or compared."""
     attempt, method, begun = judging._attempt, getattr(*place), []
@@ -434,6 +441,7 @@ kernel void fill(read_only image2d_t from, write_only image2d_t to, sampler_t ho
 """
 
 
+@pytest.mark.slow
 def test_a_source_says_how_it_was_compiled_and_its_images_are_made(require_tool, tmp_path):
     require_tool("clang-22")
     path = tmp_path / "own.cl"
@@ -447,6 +455,7 @@ def test_a_source_says_how_it_was_compiled_and_its_images_are_made(require_tool,
     assert "own.cl was compiled with -O0" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_a_kernel_alone_has_arguments_that_are_made_too():
     status, out, err = run("judge", OPTIMIZED[1], "saxpy", "--seed", "3")
     assert (status, err) == (0, "")
@@ -524,6 +533,7 @@ kernel void early(global int *out, int n) {
 """
 
 
+@pytest.mark.slow
 def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_path, monkeypatch):
     require_tool("clang-22")
     monkeypatch.setattr("dwarfgpu.audits.judge.alignment.MAX_ALIGNED", 64)
@@ -534,6 +544,7 @@ def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_p
     assert (done[0], "  against long.cl -O0 " in done[1]) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_hardly_executed_is_named(require_tool, tmp_path):
     require_tool("clang-22")
     path = tmp_path / "early.cl"
@@ -563,6 +574,7 @@ kernel void k(global int *out, global const int *in, int n) {
 """The loop is one multiplication: `sum` is shown with a value that it never has there."""
 
 
+@pytest.mark.slow
 def test_a_source_is_compared_with_itself_at_o0(require_tool, tmp_path):
     require_tool("clang-22")
     source = tmp_path / "k.cl"

@@ -173,6 +173,7 @@ def test_values_look_as_those_of_one_wave(letter):
     assert sorted(together) == sorted(alone)
 
 
+@pytest.mark.slow
 def test_all_waves_are_documents_as_one_wave_is():
     """Of structures, pointers and numbers, in lanes with and without a value."""
     names = ("out", "lane", "limit", "(char) lane", "lane / 4.0", "slots", "&slots[1]")

@@ -54,6 +54,7 @@ def debugged(path):
 
 
 @pytest.mark.parametrize("build", BUILDS, ids="-".join)
+@pytest.mark.sampled(3)
 def test_a_name_with_an_offset_is_one_address(built, launch, build):
     at = debugged(built(*build))
     shown = at("x/2i segments").splitlines()[1]  # the second instruction
@@ -100,6 +101,7 @@ def test_no_instruction_of_its_beginning_gives_a_kernel_wrong_arguments(built, b
 
 
 @pytest.mark.parametrize("build", BUILDS[:1], ids="-".join)
+@pytest.mark.sampled(2)
 def test_lines_show_variables_of_their_own_function(launch, build):
     status, out, _err = launch(*build, "--trace=lines", "--lane", "2")
     lines = out.splitlines()
@@ -113,6 +115,7 @@ def test_lines_show_variables_of_their_own_function(launch, build):
     assert [line for line in lines if line.startswith("    sum = ")][-1] == "    sum = 2.5"
 
 
+@pytest.mark.slow
 def test_lines_leave_out_what_a_lane_takes_no_part_in(launch):
     assert "segments.cl:20 in" not in launch("gfx1100", "O0", "--trace=lines", "--lane", "2")[1]
     traced = launch("gfx1100", "O0", "--trace=lines", "--lane", "3")[1]
@@ -158,6 +161,7 @@ def test_a_watched_expression_without_a_value_names_the_variable(launch):
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+@pytest.mark.sampled(2)
 def test_local_memory_is_seen_without_optimization(launch, processor):
     status, out, _err = launch(processor, "O0", "--break", "segments.cl:18", "--if", "lid == 5 && cells[lid] == 2")
     assert (status, "lane 5" in out, "wave 1" in out or "1:1:1:1" in out) == (0, True, True)
@@ -165,6 +169,7 @@ def test_local_memory_is_seen_without_optimization(launch, processor):
     assert (status, {line.split()[-1] for line in out.splitlines()[4:]}) == (0, {"1"})
 
 
+@pytest.mark.slow
 def test_one_wave_and_one_lane_are_watched(launch):
     out = launch("gfx1100", "O0", "--watch", "j", "--wave", "2", "--lane", "2")[1]
     rows = [line.split() for line in out.splitlines()[3:]]
@@ -227,6 +232,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("words, message", WRONG)
+@pytest.mark.sampled(3)
 def test_messages_have_the_name_of_the_source(source, run, words, message):
     words = [str(ROOT / word) if word == CORE else word for word in words]
     status, out, err = run(*words)

@@ -143,6 +143,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.sampled(3)
 def test_what_takes_long_shows_progress_at_a_terminal(tmp_path, name):
     case = Case(tmp_path, gpu(variable("a"), rules="def_cfa 64 0; undefined 16"))
     state(case.state, case.file, waves=[f"1:{wave}" for wave in range(40)])
@@ -165,6 +166,7 @@ def test_a_gpu_core_file_shows_progress_at_a_terminal(tmp_path):
     assert shown.endswith("\r\x1b[K")
 
 
+@pytest.mark.slow
 def test_judging_a_file_shows_the_kernels_and_the_waves_of_each_at_a_terminal():
     status, _out, shown = at_terminal("judge", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co")
     assert status == 3  # a kernel cannot run with arguments that are made

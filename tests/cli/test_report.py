@@ -125,6 +125,7 @@ def test_one_function_is_open_of_all_that_are_there(tmp_path, of_file):
     assert {"objects", "spaces", "divergent", "polynomial", "factorial", "minus_one", "plus_one"} <= names
 
 
+@pytest.mark.slow
 def test_host_programs_threads_and_files_without_debugging_information(tmp_path):
     page = written(tmp_path / "host.html", HOST)
     assert "The file has no kernels." in page.texts["kernels"]

@@ -244,6 +244,7 @@ def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatc
 
 
 @pytest.mark.parametrize("has_state", [False, True])
+@pytest.mark.sampled(2)
 def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     """A kernel that takes long gets SIGINT when it has begun to run."""
     script = (
@@ -322,6 +323,7 @@ template __global__ void same(float *);
 """
 
 
+@pytest.mark.slow
 def test_numbers_fill_vectors_of_hip_in_order_and_templates_are_named_as_in_the_source(run, tmp_path, require_tool):
     require_tool("clang-22")
     (tmp_path / "k.hip").write_text(VECTORS)
@@ -525,6 +527,7 @@ extern "C" __global__ void hit(const float4 *in, float4 *out, Hit hit, float sca
 """
 
 
+@pytest.mark.slow
 def test_all_that_a_launch_lacks_is_told_at_once_with_words_that_work(run, tmp_path, require_tool):
     require_tool("clang-22")
     (source := tmp_path / "hit.hip").write_text(STRUCTURES)
@@ -553,6 +556,7 @@ __attribute__((amdgpu_kernel, device)) void step(particle *particles, limits lim
 """
 
 
+@pytest.mark.slow
 def test_a_run_with_made_arguments_that_fails_says_which_numbers_were_made(run, tmp_path, require_tool):
     require_tool("clang-22")
     source = tmp_path / "step.hip"

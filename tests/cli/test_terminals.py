@@ -213,6 +213,7 @@ def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
 
 
 @for_each("words", "verify --help", "--help", "ops", "completion bash", f"dump {KERNELS}", "verify --rules")
+@pytest.mark.sampled(3)
 def test_a_pipe_that_is_closed_ends_a_command_quietly(words: str) -> None:
     program = [sys.executable, "-m", "dwarfgpu", *words.split()]
     with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -227,6 +228,7 @@ FAULT = f"run {KERNELS} divergent --grid 999999 --work-group 64 zeros(1) 40 --at
 
 
 @for_each("words", JUDGED, FAULT)
+@pytest.mark.sampled(2)
 def test_the_exit_status_is_kept_if_nobody_reads_the_answer(words: str) -> None:
     program = [sys.executable, "-m", "dwarfgpu", *words.split()]
     with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -69,6 +69,7 @@ def test_every_fixture_has_a_golden_file_that_names_its_commands():
         ]
 
 
+@pytest.mark.slow
 def test_all_aspects_are_compared_and_no_row_is_lost():
     rows = {}
     for name in ("asm/lists.gfx90a.w64.co", "features/debug-names.v5.co", "host/types-names.clang.v5.x86_64"):

@@ -549,6 +549,7 @@ OF_NUMBERS = {
 
 
 @pytest.mark.parametrize("level", [pytest.param("0", marks=pytest.mark.slow), "2"])
+@pytest.mark.sampled(2)
 def test_functions_of_numbers(tmp_path, level):
     lines = "\n".join(f"  f = 3, g = 4, n = 0; *++to = (double)({each});" for each in OF_NUMBERS)
     text = f"""#include <hip/hip_runtime.h>

@@ -112,6 +112,7 @@ KINDS = [
 @pytest.mark.parametrize(
     "kind, order, type, processor, level", [*QUICK, *(pytest.param(*row, marks=pytest.mark.slow) for row in KINDS)]
 )
+@pytest.mark.sampled(2)
 def test_floats_through_every_sampler(tmp_path, other, kind, order, type, processor, level):
     for samplers in (SAMPLERS[:2], SAMPLERS[2:]):  # without a mode, places outside have no meaning
         points, parts = places_of(kind, samplers)
@@ -214,6 +215,7 @@ def blur(tmp_path: Path) -> tuple[str, Any]:
     return str(path), photo
 
 
+@pytest.mark.slow
 def test_pictures_are_read_and_written(tmp_path, blur):
     path, photo = blur
     words = (
@@ -281,6 +283,7 @@ def test_images_that_are_not_possible(tmp_path, blur, one, two, message, hint):
     assert (done.returncode, message in done.stderr, hint in done.stderr) == (2, True, True), done.stderr
 
 
+@pytest.mark.slow
 def test_samplers_and_pictures_that_are_not_possible(tmp_path, blur):
     path, _photo = blur
     images = f"in=@{tmp_path}/photo.png", "out=image(8x6)", "facts=zeros(4)"

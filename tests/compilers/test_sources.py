@@ -123,6 +123,7 @@ SLOW = [(5, "gfx1100", "0"), (4, "gfx90a", "0"), (6, "gfx1100-wave64", "2"), (4,
     "version, processor, level", [*VERSIONS, *(pytest.param(*row, marks=pytest.mark.slow) for row in SLOW)]
 )
 @pytest.mark.parametrize("grid, group", [((80,), (64,)), ((10, 6), (4, 3)), ((7, 5, 3), (2, 2, 2))])
+@pytest.mark.sampled(3)
 def test_work_items_know_where_they_are(tmp_path, version, processor, level, grid, group):
     recipe = Recipe(processor, level, (f"-mcode-object-version={version}",))
     out = np.zeros(24 * int(np.prod(grid)), "u8")
@@ -164,6 +165,7 @@ def test_an_assertion_stops_the_wave(tmp_path):
 LAUNCH = ("copy", "--grid=64", "--work-group=64", "in=arange(64)", "out=zeros(64)")
 
 
+@pytest.mark.slow
 def test_a_source_can_be_named_in_place_of_its_code_object(tmp_path):
     path = str(source(tmp_path, COPY))
     assert run("run", path, *LAUNCH, "n=63").stdout.startswith("copy: all 2 waves have ended")
@@ -222,6 +224,7 @@ def test_what_cannot_be_compiled(tmp_path, name, text, options, message):
     assert [*tmp_path.iterdir()] == [path]
 
 
+@pytest.mark.slow
 def test_each_command_that_compiles_takes_macros_folders_and_a_level(tmp_path):
     """And the hints that name another command say the same words."""
     (tmp_path / "include").mkdir()
@@ -669,6 +672,7 @@ INCLUDED = "#include <hip/hip_runtime.h>\n"
     ("k.cl", "kernel void add(global int *in, global int *out, int n) {\n  int i = get_global_id(0);\n"),
     ("k.hip", INCLUDED + "__global__ void add(int *in, int *out, int n) {\n  int i = threadIdx.x;\n"),
 ])  # fmt: skip
+@pytest.mark.sampled(2)
 def test_a_snapshot_is_of_the_code_that_its_source_compiles_to_again(require_tool, tmp_path, name, text):
     require_tool("clang-22")
     path, state = source(tmp_path, text + "  out[i] = in[i + n];\n}\n", name), tmp_path / "state.json"

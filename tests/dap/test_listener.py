@@ -33,6 +33,7 @@ def test_on_standard_input_and_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("launch", [LAUNCH, {**LAUNCH, "args": {"out": "zeros(128)", "limit": -2000000000}}])
+@pytest.mark.sampled(2)
 def test_the_end_of_input_ends_it_while_the_kernel_runs_too(launch: dict[str, object]) -> None:
     client = ProgramClient(*DAP)
     client.start(**launch)
@@ -75,6 +76,7 @@ def connected(port: int) -> Iterator[Client]:
         yield Client(lambda: connection.recv(1 << 16), connection.sendall)
 
 
+@pytest.mark.slow
 def test_two_sessions_at_a_port(server: int) -> None:
     with connected(server) as first, connected(server) as second:
         stop = first.launched({"line": 88}, token=TOKEN)
@@ -105,6 +107,7 @@ def is_there(process: str) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it counts processes")
+@pytest.mark.slow
 def test_clients_that_say_nothing_are_few_and_do_not_stay() -> None:
     program = (
         "from dwarfgpu.dap import listener; listener.PATIENCE = 0.2; from dwarfgpu.cli import main; raise SystemExit"

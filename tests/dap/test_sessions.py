@@ -310,6 +310,7 @@ def test_one_thread_alone(client: LocalClient) -> None:
     assert "for all waves" in client.fails("stepBack", threadId=1, singleThread=True)
 
 
+@pytest.mark.slow
 def test_pause_and_progress(client: LocalClient) -> None:
     client.start(**{**LAUNCH, "args": {"out": "zeros(128)", "limit": -2000000000}})
     client.ask("configurationDone")
@@ -442,6 +443,7 @@ def test_a_gpu_core_file_opens_at_the_wave_that_has_crashed(client: LocalClient)
     assert "lane-pc.c:21: MEMORY_VIOLATION" in client.ask("exceptionInfo", threadId=3)["description"]
 
 
+@pytest.mark.slow
 def test_threads_of_the_host_have_no_lanes(client: LocalClient, tmp_path, require_tool) -> None:
     source, program, core = (tmp_path / name for name in ("host.c", "host", "host.core"))
     source.write_text("int twice(int x) { return 2 * x; }\nint main(void) { return twice(4); }\n")

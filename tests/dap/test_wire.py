@@ -150,6 +150,7 @@ def ask_many(client: LocalClient, count: int, seed: int) -> None:
     assert client.ask("threads")["threads"]
 
 
+@pytest.mark.slow
 def test_many_messages_that_are_changed(client: LocalClient) -> None:
     ask_many(client, 300, 1)
 

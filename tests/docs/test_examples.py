@@ -52,6 +52,7 @@ def needs_bash(typed: str) -> bool:
     return any(character in typed for character in "`~\n") or any(not set(token) - set("();<>|&") for token in lexer)
 
 
+@pytest.mark.slow
 def test_a_command_that_prints_something_else_is_found(tmp_path: Path) -> None:
     page = "```console\n$ echo a\nb\n$ dwarfgpu debug blur.co\n(dwarfgpu) echo c\\n\n(dwarfgpu) quit\n```\n"
     steps = [step for block in blocks_of(page) for step in block.steps]

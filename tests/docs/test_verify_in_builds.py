@@ -72,6 +72,7 @@ def lit(source: str, folder: Path, environment: dict[str, str]) -> int:
     )
 
 
+@pytest.mark.slow
 def test_a_test_of_lit_passes_and_fails_with_the_findings(tmp_path, environment):
     assert lit(block("c"), tmp_path / "good", environment) == 0
     assert lit(with_defect(block("c")), tmp_path / "bad", environment) != 0

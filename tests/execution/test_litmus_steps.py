@@ -77,6 +77,7 @@ def test_a_wait_that_comes_too_late_shows(tmp_path):
     assert follows(litmus, late)
 
 
+@pytest.mark.slow
 def test_the_graph_leads_the_machine_where_chance_seldom_does(tmp_path):
     for litmus in (Litmus("mp", "gfx942", "system"), Litmus("sb", "gfx1030", "workgroup", "wgp", "local global")):
         path = litmus.build(tmp_path)

@@ -80,6 +80,7 @@ def test_what_has_no_value_says_why():
     assert (row["state"], row["error_class"], row["error_kind"]) == ("error", "usage", "no_name")
 
 
+@pytest.mark.slow
 def test_frames_findings_and_judgements_are_rows():
     answer = rows("bt", input=str(ROOT / "dwarfgpu" / "examples" / "calls.json"))
     frames = [row for row in answer if row["state"] == "frame" and row["wave"] == answer[0]["wave"]]
@@ -259,6 +260,7 @@ def test_without_the_extra_one_error_says_what_to_install(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_question_of_the_library_is_a_dask_bag(tmp_path):
     write_states(tmp_path / "d", 5, broken_each=5)
     code = (

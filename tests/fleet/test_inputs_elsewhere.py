@@ -60,6 +60,7 @@ def served(tmp_path):
     (1 << 62, "its server claims 4611686018427387904 bytes, and "),
     (1 << 26, ""),
     (0, "it is empty"))  # fmt: skip
+@pytest.mark.sampled(3)
 def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, message):
     served.claims["a/k.co"] = size
     (row,) = asked("info", f"{served.url}/a/k.co")
@@ -70,6 +71,7 @@ def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, 
     assert asked("info", f"{served.url}/other.co")[0]["state"] == "answer"
 
 
+@pytest.mark.slow
 def test_broken_archives_and_servers_without_ranges_are_rows(tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK\x05\x06" + bytes(9))
     (row,) = asked("info", f"zip://k.co::file://{tmp_path}/a.zip")
@@ -93,6 +95,7 @@ def test_a_file_is_an_input_and_the_code_of_another(served):
     ("../k.co@gfx90a", 11),
     ("../none.co", "none.co: FileNotFoundError"),
     ("../k.co@gfx906", "no entry is for gfx906"))  # fmt: skip
+@pytest.mark.sampled(3)
 def test_code_that_a_snapshot_names_is_found_when_it_is_opened(served, name, said):
     place = served.folder / "a" / "states" / "s.json"
     text = json.loads(place.read_text())
@@ -115,6 +118,7 @@ def test_checks_of_a_file_are_those_of_the_local_file(served):
     assert all(served.url in (row["answer"] or "") for row in answer if row["state"] == "answer")
 
 
+@pytest.mark.slow
 def test_folders_and_core_files_are_copied_with_what_they_have(tmp_path):
     run("snapshot", "convert", str(EXAMPLES / "variables.json"), str(tmp_path / "s.dgs"))
     with serving(tmp_path) as server:
@@ -156,6 +160,7 @@ def test_what_cannot_be_fetched_is_an_error_and_never_zeros(served):
     assert [row["number"] for row in asked("eval", f"{served.url}/a/states/s.json", "even")] == [11]
 
 
+@pytest.mark.slow
 def test_a_url_that_is_not_there_is_a_row(served):
     (row,) = asked("bt", f"{served.url}/none.json")
     assert (row["state"], row["error_kind"]) == ("error", "unreadable")
@@ -395,6 +400,7 @@ def test_many_inputs_survive_broken_files_and_dying_workers(tmp_path):
     check_each_once(tmp_path / "out", tmp_path / "dumps", broken, {str(killer)})
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_one_error(tmp_path):
     write_states(tmp_path / "dumps", 1)
     env = environment(DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="1s")

@@ -345,6 +345,7 @@ def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1_500_000, pytest.param(15_000_000, marks=pytest.mark.slow)])
+@pytest.mark.sampled(2)
 def test_a_compressed_line_program_is_read_whole_if_the_user_says_so(tmp_path: Path, count: int) -> None:
     words = ("info", Case(tmp_path, many_rows(count)).file, "--pc", hex(CODE + 16))
     budget_is_named(bounded(*words))
@@ -466,6 +467,7 @@ LINES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_commands_with_absurd_numbers(tmp_path: Path) -> None:
     case = Case(tmp_path, gpu(variable("a")))
     checked(case.debug(*LINES))
@@ -486,6 +488,7 @@ def test_lane_sets_of_numpy_integers() -> None:
 
 
 @pytest.mark.parametrize("what", ["/dev/zero", "/dev/urandom", "fifo", "folder", "socket"])
+@pytest.mark.sampled(3)
 def test_inputs_are_regular_files(tmp_path: Path, what: str) -> None:
     case = Case(tmp_path, gpu(variable("a")))
     path = tmp_path / what if not what.startswith("/") else Path(what)
@@ -750,6 +753,7 @@ OPERANDS = ("", "x", "e", "p", "$pc", "&x", "k", "struct S", "0", "all", "lit1",
 LEFT_OUT = frozenset(("quit", "shell", "pipe", "python", "source", "tui", "define", "target launch", "!"))
 
 
+@pytest.mark.slow
 def test_no_command_of_the_prompt_lets_a_name_steer_the_terminal(
     steering: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -792,6 +796,7 @@ def test_what_the_user_types_is_written_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a=b", "--", "x++", "'\"onload='", "<script>"])
+@pytest.mark.sampled(3)
 def test_a_variable_is_drawn_whatever_its_name_would_be_as_an_expression(tmp_path, name):
     case = Case(tmp_path, gpu(variable(name)))
     assert "bad expression" not in checked(case("report")).out

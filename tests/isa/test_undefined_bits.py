@@ -90,6 +90,7 @@ def looked_at(name, seed):
 
 
 @pytest.mark.parametrize("unit", ["scalar", "vector"])
+@pytest.mark.sampled(2)
 def test_each_bit_that_can_change_is_undefined(unit):
     wrong = {}
     for number, name in enumerate(MEANINGS):
@@ -108,6 +109,7 @@ def ones(columns):
     return sum(int(number).bit_count() for column in columns for number in column.reshape(-1).tolist())
 
 
+@pytest.mark.slow
 def test_few_bits_are_undefined_that_cannot_change():
     exact = {name: looked_at(name, 7) for name in EXACT}
     assert {name: [*map(ones, pair)] for name, pair in exact.items() if ones(pair[0]) != ones(pair[1])} == {}

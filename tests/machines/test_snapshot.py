@@ -431,6 +431,7 @@ def test_a_work_group_of_several_dispatches_names_its_dispatch():
     assert read(snapshot.of_document(document), "local", 0, 1, wave=1) == "01"
 
 
+@pytest.mark.slow
 def test_many_empty_waves_do_not_fill_the_memory():
     waves = [{"registers": {f"v{i}": 0 for i in range(256)}}, *[{}] * 80_000]
     with pytest.raises(MalformedFile, match="too many for this form"):

@@ -330,6 +330,7 @@ kernel void k(global int *out) {
 """
 
 
+@pytest.mark.slow
 def test_a_caller_is_named_where_its_variable_is_asked_for_and_its_lanes_are_explained(tmp_path, require_tool):
     require_tool("clang-22")
     (source := tmp_path / "calls.cl").write_text(CALLS)

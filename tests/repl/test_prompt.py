@@ -27,6 +27,7 @@ def sitting() -> Sitting:
     return Sitting()
 
 
+@pytest.mark.slow
 def test_what_is_typed_runs_until_the_user_leaves(sitting: Sitting) -> None:
     assert sitting("echo one\\n", ENTER, "echo two\\n", ENTER) == "one\ntwo\n"
     assert sitting.status == 0

@@ -82,6 +82,7 @@ class TestBatch:
         assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err
         assert "Traceback" not in Done("-batch", "-ex", "lane 3").err
 
+    @pytest.mark.slow
     def test_closed_pipes_and_full_disks_end_it_in_one_line(self) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -batch -ex 'help' -ex 'show' -ex 'help info' | head -1"
         done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -92,6 +93,7 @@ class TestBatch:
         assert done.returncode
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+    @pytest.mark.sampled(3)
     def test_streams_may_be_closed(self, closed: str, tmp_path: Path) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -ex 'pipe echo x | cat > {tmp_path}/x' {closed}"
         done = subprocess.run(command, shell=True, cwd=ROOT, input="", capture_output=True, text=True, check=False)
@@ -144,6 +146,7 @@ class TestLines:
 
 
 @for_each("words", ["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull])
+@pytest.mark.sampled(3)
 def test_no_editor_without_a_terminal_and_no_core_files_for_a_snapshot_are_imported(words: list[str]) -> None:
     unused = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.machines.gpu_core"}
     program = (

@@ -114,6 +114,7 @@ class TestWindows:
 
 
 class TestKeys:
+    @pytest.mark.slow
     def test_keys_move_the_lane_and_edit_what_is_typed(self, sat: Sat) -> None:
         sat.types(UP, DOWN, PAGE_UP, PAGE_DOWN)
         assert (sat.debugger.frame_number, sat.debugger.wave_number) == (0, 0)

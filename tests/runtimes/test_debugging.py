@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.builders.dap_client import INITIALIZE, LocalClient
 from tests.runtimes.test_hip import PROGRAMS, built, dwarfgpu, pytestmark  # noqa: F401 (they apply here, too)
 
@@ -50,6 +52,7 @@ def test_from_launch_to_launch(built: Callable[[str], Path]) -> None:  # noqa: F
     assert status == 2
 
 
+@pytest.mark.slow
 def test_start_kill_and_check(built: Callable[[str], Path]) -> None:  # noqa: F811
     lines, problems, _status = debugged(
         built("steps"), "start", "kill", "info launches", "break shift", "run", "c", "bt"
@@ -61,6 +64,7 @@ def test_start_kill_and_check(built: Callable[[str], Path]) -> None:  # noqa: F8
     assert not problems
 
 
+@pytest.mark.slow
 def test_the_first_error(built: Callable[[str], Path]) -> None:  # noqa: F811
     """`exec` stops in the debugger where a kernel goes wrong, and nowhere else."""
     done = dwarfgpu("exec", "--break-at-fault", built("wrong"), "beyond", input="info launches\n")
@@ -75,6 +79,7 @@ def test_the_first_error(built: Callable[[str], Path]) -> None:  # noqa: F811
     assert "leads to the debugger, and takes no --sarif" in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_host_by_gdb(built: Callable[[str], Path], require_tool: Callable[..., str]) -> None:  # noqa: F811
     require_tool("gdb")
     lines, problems, _status = debugged(built("steps"), "run", "host", "host print factor", "host print nothing_here")
@@ -82,6 +87,7 @@ def test_the_host_by_gdb(built: Callable[[str], Path], require_tool: Callable[..
     assert 'gdb: No symbol "nothing_here" in current context.' in problems
 
 
+@pytest.mark.slow
 def test_what_is_refused(built: Callable[[str], Path], tmp_path: Path) -> None:  # noqa: F811
     for words, text in (
         (("--state", "x", "--args", built("steps")), "takes no state"),
@@ -95,6 +101,7 @@ def test_what_is_refused(built: Callable[[str], Path], tmp_path: Path) -> None: 
         assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_an_interrupt_reaches_the_debugger_alone(built: Callable[[str], Path]) -> None:  # noqa: F811
     """^C while the host computes: the prompt is back, and the program can go on or be ended."""
     lines, problems, _status = debugged(built("steps"), "break shift", "run", "kill", words=("wait",))

@@ -83,6 +83,7 @@ def test_right(built: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize("name", ["graphs", "memory", "contexts", "rtc", "textures"])
+@pytest.mark.sampled(5)
 def test_functions(built: Callable[[str], Path], name: str) -> None:
     """Programs that name what they print at the end of their source, the last line of `exec` behind it."""
     done = dwarfgpu("exec", built(name))
@@ -96,6 +97,7 @@ def printed(name: str) -> tuple[list[str], str]:
     return lines, last
 
 
+@pytest.mark.slow
 def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
     """`compile` makes a program of host and device, and a code object where it is asked for one."""
     for path in (PROGRAMS / "make").iterdir():
@@ -108,6 +110,7 @@ def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
     assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout
 
 
+@pytest.mark.slow
 def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> None:
     """They have code for two processors, of which the newest is used unless another is named."""
     processors = "--offload-arch=gfx90a", "--offload-arch=gfx1100"
@@ -124,6 +127,7 @@ def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", WRONG)
+@pytest.mark.sampled(4)
 def test_wrong(built: Callable[[str], Path], name: str) -> None:
     done = dwarfgpu("exec", built("wrong"), name)
     said = " ".join(done.stderr.split())
@@ -146,6 +150,7 @@ def test_race(built: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize("name", [*WRONG, "race"])
+@pytest.mark.sampled(4)
 def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) -> None:
     done = dwarfgpu("exec", "--check", built("wrong"), name, "right")
     *covered, last = done.stderr.splitlines()
@@ -156,6 +161,7 @@ def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) 
     assert len(covered) == 2 * is_covered
 
 
+@pytest.mark.slow
 def test_what_nothing_has_written(built: Callable[[str], Path]) -> None:
     """Undefined bits are followed from launch to launch, through copies and fills of the host."""
     said = dwarfgpu("exec", "--check=init", built("undefined")).stderr
@@ -165,6 +171,7 @@ def test_what_nothing_has_written(built: Callable[[str], Path]) -> None:
     assert dwarfgpu("exec", "--check=init", built("undefined"), "right").stderr == "2 launches, 2 kernels, no error\n"
 
 
+@pytest.mark.slow
 def test_what_a_user_keeps(built: Callable[[str], Path], tmp_path: Path) -> None:
     """Reports in each form, a profile, and a core file that other commands read."""
     files = [tmp_path / name for name in ("found.json", "found.sarif", "found.html")]
@@ -191,6 +198,7 @@ def test_what_a_user_keeps(built: Callable[[str], Path], tmp_path: Path) -> None
     assert again.returncode == 1
 
 
+@pytest.mark.slow
 def test_which_launches_are_checked(built: Callable[[str], Path]) -> None:
     for words, is_found in (
         (("--kernel", "raced"), True), (("--kernel", "written"), False),
@@ -209,6 +217,7 @@ def test_programs_that_cannot_be_started(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     for words, text in (
         (("--report", "x.txt"), "ends in none of"),
@@ -231,11 +240,13 @@ def test_each_rule_of_programs_is_used() -> None:
     assert used | {"kernel-fault", "kernel-refused"} == {*RULES}
 
 
+@pytest.mark.slow
 def test_a_fault_stays(built: Callable[[str], Path]) -> None:
     assert dwarfgpu("exec", built("wrong"), "beyond").stdout == "hipErrorIllegalAddress, then hipErrorIllegalAddress\n"
     assert dwarfgpu("exec", built("wrong"), "threads").stdout == "hipErrorInvalidConfiguration, then hipSuccess\n"
 
 
+@pytest.mark.slow
 def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
     """Several sources, one of them C++, with a header that has the name of one of the library, and comes before it.
 
@@ -263,6 +274,7 @@ def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("major, version", [(5, "hip_4.2"), (6, "hip_6.0"), (7, "hip_7.1")])
+@pytest.mark.sampled(3)
 def test_programs_linked_with_a_library_of_rocm(tmp_path: Path, major: int, version: str) -> None:
     """They name its SONAME and the version of each symbol; nothing is printed about versions."""
     names = "hipMalloc", "hipMemcpy", "hipFree", "hipIpcGetMemHandle"
@@ -277,6 +289,7 @@ def test_programs_linked_with_a_library_of_rocm(tmp_path: Path, major: int, vers
     assert "version" not in done.stderr
 
 
+@pytest.mark.slow
 def test_code_objects(tmp_path: Path) -> None:
     """Code that a program loads while it runs is built as hipcc does it."""
     (tmp_path / "module.hip").write_text(
@@ -298,6 +311,7 @@ def test_without_a_device(built: Callable[[str], Path], tmp_path: Path) -> None:
     assert done.stdout == "hipErrorNoDevice, then hipErrorNoDevice\n"
 
 
+@pytest.mark.slow
 def test_scripts_and_their_children(built: Callable[[str], Path], tmp_path: Path) -> None:
     done = dwarfgpu("exec", "sh", "-c", 'cat; "$0" beyond; "$0" twice', built("wrong"), input="given\n")
     assert done.stdout.startswith("given\nhipErrorIllegalAddress")
@@ -331,6 +345,7 @@ def test_a_program_that_sends_nonsense(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_c_of_the_library(tmp_path: Path) -> None:
     """Compilers have no warning, and sanitizers find nothing in a program that is linked with it."""
     from dwarfgpu.runtimes import doors
@@ -351,6 +366,7 @@ def test_the_c_of_the_library(tmp_path: Path) -> None:
     assert "runtime error" not in done.stderr
 
 
+@pytest.mark.slow
 def test_calls_that_no_program_makes(tmp_path: Path) -> None:
     """Each known function with handles and pointers that mean nothing: an error, or the end of the connection."""
     from dwarfgpu.runtimes.hip import library  # noqa: F401 (it declares all functions)
@@ -399,6 +415,7 @@ print(answered + ended == 3 * len(counts), answered > 500)
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_left(built: Callable[[str], Path], tmp_path: Path) -> None:
     """The program ends with `exec`, whatever ends that, and its folder goes."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

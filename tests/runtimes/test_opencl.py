@@ -127,6 +127,7 @@ built -1 0, waves 32 64, none -33
 """
 
 
+@pytest.mark.slow
 def test_several_devices(built: Callable[[str], Path]) -> None:
     done = dwarfgpu("exec", "--target", "gfx1100", "--target", "gfx90a", "--check=race", built("devices"))
     assert done.stdout == DEVICES
@@ -135,6 +136,7 @@ def test_several_devices(built: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize("mistake", MISUSES)
+@pytest.mark.sampled(5)
 def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     done = dwarfgpu("exec", built("misuse"), mistake)
     for text in MISUSES[mistake]:
@@ -165,6 +167,7 @@ OPTIONS = {"lazy-source": ["--lazy"], "target": ["--lazy"], "early": ["--lazy"],
 
 
 @pytest.mark.parametrize("mistake", OF_HOST)
+@pytest.mark.sampled(5)
 def test_memory_of_the_host(built: Callable[[str], Path], mistake: str) -> None:
     source = (PROGRAMS / "hostmemory.c").read_text().splitlines()
     line = next((at for at, text in enumerate(source, 1) if f'(IS("{mistake}"))' in text), 0)
@@ -257,6 +260,7 @@ def test_features_are_those_that_the_compiler_has(require_tool: Callable[[str], 
     assert {*re.findall(r"define (__opencl_c_\w+)", done.stdout)} == {*FEATURES}
 
 
+@pytest.mark.slow
 def test_answers(built: Callable[[str], Path]) -> None:
     """OpenCL API 3.0: the errors of clSetKernelArg, clCreateContext, clCreateProgramWithBinary and others."""
     assert dwarfgpu("exec", built("answers")).stdout == ANSWERS
@@ -292,6 +296,7 @@ def test_groups_that_nobody_has_chosen(
     assert kernels._chosen(kernel, Mock(), grid) == group
 
 
+@pytest.mark.slow
 def test_nonsense(require_tool: Callable[[str], str], tmp_path: Path) -> None:
     """Each function with each kind of object, and NULL for all others, has an answer."""
     require_tool("gcc")
@@ -303,6 +308,7 @@ def test_nonsense(require_tool: Callable[[str], str], tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_what_kernels_may_do_with_a_buffer(built: Callable[[str], Path]) -> None:
     done = dwarfgpu("exec", "--check=bounds", built("misuse"), "read-only")
     assert "write to a read-only buffer" in done.stderr
@@ -310,6 +316,7 @@ def test_what_kernels_may_do_with_a_buffer(built: Callable[[str], Path]) -> None
     assert dwarfgpu("exec", "--check=bounds", built("misuse"), "read-only", "mended").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_program_that_waits_for_ever(built: Callable[[str], Path]) -> None:
     done = dwarfgpu("exec", built("misuse"), "endless")
     text = (
@@ -319,6 +326,7 @@ def test_a_program_that_waits_for_ever(built: Callable[[str], Path]) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_a_lazy_program(built: Callable[[str], Path]) -> None:
     """Callbacks come also where nothing waits for their commands."""
     done = dwarfgpu("exec", "--lazy", built("opencl"))
@@ -326,6 +334,7 @@ def test_a_lazy_program(built: Callable[[str], Path]) -> None:
     assert done.stderr == "11 launches, 7 kernels, no error\n"
 
 
+@pytest.mark.slow
 def test_a_buffer_lives_as_long_as_commands_use_it(built: Callable[[str], Path]) -> None:
     done = dwarfgpu("exec", built("misuse"), "lifetime")
     assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
@@ -344,6 +353,7 @@ def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str],
     assert "n = 1" in lines
 
 
+@pytest.mark.slow
 def test_a_program_under_the_debugger(built: Callable[[str], Path]) -> None:
     """Variables are there, since nothing is optimized; and of several programs each has its own code."""
     commands = ("break reversed", "run", "bt", "print n", "delete", "break opencl.c:253", "continue", "info launches")
@@ -371,6 +381,7 @@ UNORDERED = {
 
 
 @pytest.mark.parametrize("mistake", UNORDERED)
+@pytest.mark.sampled(4)
 def test_commands_without_an_order(built: Callable[[str], Path], mistake: str) -> None:
     done = dwarfgpu("exec", "--check=race", built("commands"), mistake)
     for text in UNORDERED[mistake]:

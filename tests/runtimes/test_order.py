@@ -37,11 +37,13 @@ def test_unordered(built: Callable[[str], Path], name: str) -> None:  # noqa: F8
     assert right.count("\n") == 1, right
 
 
+@pytest.mark.slow
 def test_what_needs_no_order(built: Callable[[str], Path]) -> None:  # noqa: F811
     done = dwarfgpu("exec", "--check=race", built("ordered"), "harmless")
     assert done.stderr == "7 launches, 3 kernels, no error\n"
 
 
+@pytest.mark.slow
 def test_results_that_nothing_looks_at(built: Callable[[str], Path]) -> None:  # noqa: F811
     said = " ".join(dwarfgpu("exec", built("unread")).stderr.split())
     assert re.findall(r"nothing looks at that at \S+:(\d+) in main", said) == ["23", "24", "27"]

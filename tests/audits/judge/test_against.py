@@ -108,6 +108,7 @@ kernel void k(global int *out, global const int *in, int n)
 """
 
 
+@pytest.mark.slow
 def test_instructions_are_compared_in_lanes_and_rounds_that_no_stride_of_the_data_leaves_out(tmp_path):
     (tmp_path / "k.cl").write_text(LOOP)
     for level in "02":
@@ -254,6 +255,7 @@ kernel void k(global int *out, global const int *in, int n)
     ("", "", None),
     ("5 13", "6 13", "line 6 has the load of in+0x0, which line 5 has in"),
     ("8 26", "9 5", "which line 8 has in"))  # fmt: skip
+@pytest.mark.sampled(3)
 def test_an_instruction_accesses_what_its_line_accesses_in_another_build(line, other, words, require_tool, tmp_path):
     clang = [require_tool("clang-22"), "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-g"]
     (tmp_path / "k.cl").write_text(ACCESSES)
@@ -312,6 +314,7 @@ kernel void checksum(global uint *out, global const uchar *data) {
 """
 
 
+@pytest.mark.slow
 def test_the_code_of_an_inlined_call_is_on_the_line_of_the_call(tmp_path):
     """A piece of the line behind the loop is in front of the last instructions of the call, in which i is still 2."""
     (tmp_path / "k.cl").write_text(CHECKSUM)
@@ -360,6 +363,7 @@ def right_steps(require_tool, tmp_path_factory):
     pytest.param(ListedPlace("lane", 6, 29, ()), {}, 0, 0, marks=pytest.mark.slow),  # leaves it to the other place
     pytest.param(ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0, marks=pytest.mark.slow),
 )
+@pytest.mark.sampled(3)
 def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, right_steps, tools, tmp_path):
     path, other = assembled(GFX942, tools, tmp_path, (*ranges_of(steps_of(GFX942)), place)), right_steps[0]
     own = compared(path, other)

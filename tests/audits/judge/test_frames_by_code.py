@@ -50,6 +50,7 @@ def check(calls, least=400):
     assert calls.counts["s32 unknown"] == calls.counts["s33 unknown"] == 0
 
 
+@pytest.mark.slow
 def test_every_caller_of_optimized_code_is_found(require_tool, tmp_path):
     check(compared(require_tool, tmp_path, "gfx1100", "O2", 1))
 
@@ -501,6 +502,7 @@ __attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) int
 
 
 @pytest.mark.parametrize("processor, least", [("gfx1100", 11), ("gfx90a", 1), ("gfx1200", 1)])
+@pytest.mark.sampled(3)
 def test_callers_are_found_behind_a_trap(processor, least, require_tool, tmp_path):
     """At each instruction there, by a state that has stopped at the trap; GFX11 has code that halts the wave."""
     path, state = tmp_path / "trap.co", tmp_path / "trap.json"

@@ -158,6 +158,7 @@ def found(require_tool, tmp_path, judged):
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100", "gfx1201"])
+@pytest.mark.sampled(3)
 def test_a_value_computed_for_some_lanes_is_not_that_of_others(found, processor):
     (finding,) = found(ENUMERATION, "colors", processor)
     assert "odd is located in v" in finding.message
@@ -175,11 +176,13 @@ def test_lanes_that_left_a_loop_early_keep_what_they_computed(found, source, ker
     assert found(source, kernel) == []
 
 
+@pytest.mark.slow
 def test_what_a_register_has_since_the_launch_is_computed_though_a_whole_wave_branches_around_its_location(found):
     args = [np.ones(256, np.int32), np.zeros(256, np.int32), 100]
     assert found(SCAN, "scan", grid=256, work_group=128, args=args) == []
 
 
+@pytest.mark.slow
 def test_the_first_value_of_a_variable_may_come_from_far_ahead_of_the_branch_that_changes_it(found):
     args = [np.arange(128, dtype=np.int32), np.zeros(128, np.int32), np.zeros(1, np.int32)]
     assert found(UNROLLED, "compact", grid=128, work_group=128, args=args) == []

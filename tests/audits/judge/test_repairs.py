@@ -30,6 +30,7 @@ __attribute__((amdgpu_kernel, device)) void k(int *out, int n) {
 """
 
 
+@pytest.mark.slow
 def test_a_repaired_location_is_an_idiom_that_counts_if_the_user_is_strict():
     done = run(*SAXPY, "--json")
     document = json.loads(done.stdout)
@@ -45,6 +46,7 @@ def test_a_repaired_location_is_an_idiom_that_counts_if_the_user_is_strict():
     assert "value-written" not in run(*SAXPY, "--repair", "off", "--json").stdout
 
 
+@pytest.mark.slow
 def test_verify_and_judge_count_the_same_variables_with_idioms(require_tool, tmp_path):
     """But for `t` and `u`, for which the file has no location at all."""
     path = str(compiled("cl", "O0", require_tool("clang-22"), tmp_path))
@@ -58,6 +60,7 @@ def test_verify_and_judge_count_the_same_variables_with_idioms(require_tool, tmp
     assert json.loads(run("verify", path, "--strict", "--json").stdout)["files"][0]["idiom_variables"] == 0
 
 
+@pytest.mark.slow
 def test_two_variables_of_one_name_are_two(require_tool, tmp_path):
     """One that has a location must not stand for another that has none."""
     require_tool("clang-22")
@@ -71,6 +74,7 @@ def test_two_variables_of_one_name_are_two(require_tool, tmp_path):
 
 
 @pytest.mark.parametrize("case", ["cl O0", "cl O2", "hip O0", "hip O2", "pointed"])
+@pytest.mark.sampled(3)
 def test_judge_coverage_and_debugger_say_the_same_of_each_variable(case, require_tool, tmp_path):
     if case == "pointed":
         agree(

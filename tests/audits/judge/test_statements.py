@@ -117,6 +117,7 @@ def test_a_finding_says_the_line_and_the_lane(tools, tmp_path, judged):
 
 
 @PROCESSORS
+@pytest.mark.slow
 def test_nothing_is_found_where_lanes_are_where_they_are_said_to_be(processor, tools, tmp_path, judged):
     judgement = judged(assembled(processor, tools, tmp_path), "X", **SIZES)
     assert judgement.report.findings == ()

@@ -57,6 +57,7 @@ def problems(built, target, level):
         yield from (("mended", kernel, row.kind) for row in found(built(target, level, "-DMENDED"), kernel))
 
 
+@pytest.mark.slow
 def test_each_fault_is_found_and_nothing_else(built):
     assert [*problems(built, "gfx1100", "O2")] == []
 

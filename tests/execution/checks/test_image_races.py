@@ -37,6 +37,7 @@ def report(require_tool, tmp_path, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_texels_that_nothing_orders(report):
     args = "image(256x1,rgba,float)", "zeros(256,f4)"
     assert not report("swap", "work_group_barrier(CLK_IMAGE_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", *args).findings

@@ -90,6 +90,7 @@ def code_of(path: str, tool: str) -> dict[str, str]:
     return {name: code + codes.get(f"__clang_ocl_kern_imp_{name}", "") for name, code in codes.items()}
 
 
+@pytest.mark.slow
 def test_releases_and_acquires_that_are_missing_are_races(built):
     """A narrower scope is another instruction on this processor."""
     names, build = {kernel: FAULTS[kernel] for kernel in SHORT}, partial(built, "cl", "gfx942", "O2", kernels=SHORT)
@@ -112,6 +113,7 @@ def test_the_same_of_all_kernels(require_tool, built, build):
     assert len(missed) <= (1 - LEAST_FOUND) * len(pairs), missed
 
 
+@pytest.mark.slow
 def test_the_caches_of_a_group_are_invalidated_before_its_barrier(require_tool, tmp_path):
     """What one wave acquires from other groups, its group has behind a barrier if the invalidate is complete."""
     clang, text = require_tool("clang-22"), str(tmp_path / "k.s")

@@ -59,6 +59,7 @@ def problems(built, target, level):
 
 
 @pytest.mark.parametrize("target, level", pairs(TARGETS, ["O0", "O1", "O2"]))
+@pytest.mark.sampled(4)
 def test_each_missing_wait_is_found_and_nothing_else(built, target, level):
     assert [*problems(built, target, level)] == []
 

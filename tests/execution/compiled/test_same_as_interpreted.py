@@ -187,6 +187,7 @@ def test_a_limit_stops_at_the_same_instruction(build, level, kernel, steps):
 
 
 @pytest.mark.parametrize("patience, widest", [(10_000, 1024), (90, 1024), (150, 4), (10_000, 2)])
+@pytest.mark.sampled(3)
 def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience, widest):
     """Also where work-groups are in several batches, which get turns of few instructions."""
     monkeypatch.setattr(turns, "PATIENCE", patience)

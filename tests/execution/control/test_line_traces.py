@@ -95,6 +95,7 @@ def test_optimized_code_shows_values_whose_locations_hold_within_a_line_and_argu
     assert all(shown for _line, shown in found)  # lines without values are left out
 
 
+@pytest.mark.slow
 def test_a_trace_of_optimized_code_says_at_its_beginning_what_may_be_wrong(source):
     words = "--grid=8", "--work-group=8", "in=arange(8,i4)", "out=zeros(8,i4)", "n=4", "--trace=lines"
     shown = [run("run", str(source), "listed", *words, level).stdout for level in ("-O2", "-O0")]
@@ -103,6 +104,7 @@ def test_a_trace_of_optimized_code_says_at_its_beginning_what_may_be_wrong(sourc
 
 
 @on_one("gfx1200")
+@pytest.mark.slow
 def test_what_nothing_has_set_is_not_shown_as_a_value(source, target):
     """Neither a copy of it, nor the other parts of a vector that is loaded and stored to set one of them."""
     found = dict(steps(f"{source}@{target}", "unset", "out=zeros(8,i4)", "n=0"))
@@ -133,6 +135,7 @@ def test_macros_in_a_line_hide_no_objects(source, target):
 
 
 @on_one("gfx1100")
+@pytest.mark.slow
 def test_what_a_function_has_changed_is_shown_where_it_returns(source, target):
     source = source.with_name("pointers.cl")
     source.write_text(
@@ -148,6 +151,7 @@ def test_what_a_function_has_changed_is_shown_where_it_returns(source, target):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_a_call_before_has_left_on_the_stack_is_no_value_of_a_variable(source):
     source = source.with_name("late.cl")
     source.write_text(
@@ -250,6 +254,7 @@ def helpers(require_tool, tmp_path_factory):
 
 
 @on_one("gfx90a")
+@pytest.mark.slow
 def test_functions_show_their_arguments_and_what_they_return(helpers, target):
     found = steps(f"{helpers}@{target}", "helpers", "out=zeros(16)", "in=arange(16)")
     found = [(line, values) for line, values in found if not values[:1] or not values[0].startswith("A = ")]
@@ -269,6 +274,7 @@ def test_functions_show_their_arguments_and_what_they_return(helpers, target):
 
 
 @on_one("gfx1100")
+@pytest.mark.slow
 def test_a_lane_has_what_it_loads_and_stores_itself(helpers, target):
     """Where lanes store to one place, the last one wins; a lane that does not execute an access has none."""
     found = steps(f"{helpers}@{target}", "shared_places", "out=zeros(16,i4)", "in=arange(16,i4)")

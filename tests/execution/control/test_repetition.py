@@ -56,6 +56,7 @@ def test_time_is_progress(built):
     assert done.machine.run(limit=2_000_000).has_ended
 
 
+@pytest.mark.slow
 def test_a_seed_and_weak_memory_have_no_state_that_comes_back(built):
     for options in ({"seed": 1}, {"weak_memory": 1}):
         done = launched(built("gfx1100", "O2"), "spins", {"flag": "zeros(1)", "out": "zeros(128)"}, **options)

@@ -208,6 +208,7 @@ SPECIAL = [
 
 
 @for_each("level", "O0", pytest.param("O2", marks=SLOW))
+@pytest.mark.sampled(2)
 def test_a_condition_of_waves_and_lanes_is_what_it_is_in_each_lane(built, level):
     """Some names have one value for all waves, some one for each wave, some one for each lane."""
     running = Running(started(built("gfx1100", level), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4}))
@@ -291,6 +292,7 @@ void around(volatile int *a) { both(a); }
 @pytest.mark.parametrize(
     "built, processor", pairs([("-O2", "static inline"), ("-O2", ""), ("-O0", "")], ["gfx90a", "gfx1100"])
 )
+@pytest.mark.sampled(3)
 def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(require_tool, tmp_path, built, processor):
     """Not behind the prologue of the function around the calls. A line of an unrolled loop has one place in each.
 
@@ -667,6 +669,7 @@ TRACED = [
 
 @pytest.mark.parametrize("kernel, args", TRACED)
 @for_each("key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), ("gfx90a", "O2"))))
+@pytest.mark.sampled(2)
 def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args, monkeypatch):
     traces = []
     for is_quick in (True, False):
@@ -773,6 +776,7 @@ def test_what_begins_as_a_number_and_is_none_is_refused():
         name_and_offset("k+0xzz")
 
 
+@pytest.mark.slow
 def test_judge_trace_and_functions_have_whole_names(operators):
     judged = run("judge", operators, "k", *SIZES)
     assert judged.returncode == 0, judged.stderr  # it has no call frame information, which is a limit of the producer

@@ -191,6 +191,7 @@ def test_a_value_is_seen_where_its_location_begins_within_a_line(compiled):
     assert re.match(r"l had no value at (\d+) of \1 places where a line began ", history["incomplete"])
 
 
+@pytest.mark.slow
 def test_stores_of_several_waves_to_one_element_lead_to_the_check(compiled):
     """Not those of one wave, and no atomic operations, whose order decides nothing."""
     source = compiled(
@@ -206,6 +207,7 @@ def test_stores_of_several_waves_to_one_element_lead_to_the_check(compiled):
     assert "error: write-write race: `out[0]`" in run(*shlex.split(command)[1:]).stdout
 
 
+@pytest.mark.slow
 def test_several_expressions_are_watched_together(compiled):
     """Each as it is alone, whether lanes share it or not."""
     source = compiled("shared.cl", SHARED)
@@ -237,6 +239,7 @@ kernel void namesakes(global int *out) {
 """
 
 
+@pytest.mark.slow
 def test_variables_of_one_name_are_told_apart(compiled):
     """Each has values from its declaration on only."""
     source = compiled("namesakes.cl", NAMESAKES)
@@ -382,6 +385,7 @@ def test_rows_that_are_too_many_are_counted(source, monkeypatch):
     assert (len(history["rows"]), history["rows_left_out"]) == (2, 4)
 
 
+@pytest.mark.slow
 def test_a_history_with_gaps_says_how_many(source):
     """The optimizer drops locations of the sum."""
     words = str(source.with_suffix(".cl")), "walk", *SIZES, "--watch=sum"
@@ -412,6 +416,7 @@ def test_many_rows_are_in_the_file_alone(source, tmp_path):
     assert len({line.split(",")[1] for line in path.read_text().splitlines()[1:]}) == 64
 
 
+@pytest.mark.slow
 def test_the_debugger_shows_what_the_run_shows(source, tmp_path):
     target = f"target launch walk 64 64 {' '.join(SIZES[2:])}"
     path = tmp_path / "h.csv"
@@ -463,6 +468,7 @@ def test_what_cannot_be_watched_is_refused(source, words, status, message):
     assert message in answer.stdout + answer.stderr
 
 
+@pytest.mark.slow
 def test_a_trace_of_lines_shows_no_variable_before_its_declaration(source):
     text = run("run", str(source), "walk", *SIZES, "--trace=lines", "--lane=1").stdout
     lines = text.splitlines()
@@ -480,6 +486,7 @@ __global__ void both(int *out) { int i = threadIdx.x;
 """
 
 
+@pytest.mark.slow
 def test_instances_of_a_template_have_variables_of_their_own(compiled):
     """Equal waves are one row of the text; where a lane has no value, lanes are named."""
     source = compiled("twice.hip", TWICE)
@@ -493,6 +500,7 @@ def test_instances_of_a_template_have_variables_of_their_own(compiled):
     assert f"1:1:1:3 twice.hip:2 {names[0]} {{[0-7]=7}} " in text
 
 
+@pytest.mark.slow
 def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored_it(compiled):
     source = compiled(
         "turn.cl",
@@ -535,6 +543,7 @@ def test_of_waves_that_store_at_once_the_last_one_has_stored_the_value(compiled,
     assert (hint and hint.groups()) == (None if words else ("2", "3"))
 
 
+@pytest.mark.slow
 def test_a_trace_of_optimized_code_names_the_command_that_does_not_optimize(source):
     words = "run", str(source.with_suffix(".cl")), "walk", *SIZES, "--trace=lines", "--lane=1"
     assert "-O0" not in run(*words).stderr
@@ -552,6 +561,7 @@ def test_an_element_that_no_lane_stores_to_is_said_to_be_one(compiled):
     assert said == [True, False]
 
 
+@pytest.mark.slow
 def test_lanes_whose_last_value_has_no_location_are_named(compiled):
     """The location of the sum ends behind the instruction that adds, so only lanes that go on show what it added."""
     text = (

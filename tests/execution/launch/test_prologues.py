@@ -84,6 +84,7 @@ def unread_half(name: str, line: str) -> bool:
 
 
 @in_one_test("folder, prologue", CASES)
+@pytest.mark.slow
 def test_a_kernel_reads_what_the_table_sets(folder: str, prologue: Prologue) -> None:
     dispatch = planned(folder, prologue.file, prologue.kernel)
     known = owners(dispatch)
@@ -115,6 +116,7 @@ def test_a_kernel_reads_what_the_table_sets(folder: str, prologue: Prologue) -> 
 POINTERS = ("Kernarg Segment Ptr", "Dispatch Ptr", "Queue Ptr")
 
 
+@pytest.mark.slow
 def test_everything_that_can_be_asked_for_is_read_by_some_kernel() -> None:
     found = set()
     for folder, prologue in CASES:

@@ -342,6 +342,7 @@ def bomb(method):
 
 
 @every(version=[1, 2, 3], method=[0, 1])
+@pytest.mark.slow
 def test_a_bomb_is_refused(version, method):
     claim, hash_, stream = bomb(method)
     data = compressed(b"", version, method, claim=claim, hash_=hash_, stream=stream)
@@ -431,6 +432,7 @@ def test_bundles_of_the_offload_bundler(tmp_path, require_tool, objects, options
 
 
 @pytest.mark.parametrize("options", [(), ("--offload-compress",)])
+@pytest.mark.sampled(2)
 def test_a_host_program(tmp_path, require_tool, options):
     path = host_program(tmp_path, require_tool, *options)
     container = open_container(path)

@@ -226,6 +226,7 @@ SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text() |
 
 
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
+@pytest.mark.slow
 def test_any_document_is_read(value):
     metadata_of({"amdhsa.kernels": value, "amdhsa.printf": value, "amdhsa.version": value, "amdhsa.target": value})
     metadata_of({"amdhsa.kernels": [{".args": value, ".name": value, ".sgpr_count": value}]})

@@ -208,6 +208,7 @@ EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.sampled(3)
 def test_expressions_in_every_lane(lanes, text):
     frame = kernel(lanes, EVEN)
     values = frame.eval(text)

@@ -289,6 +289,7 @@ def test_an_array_without_end_is_shown_in_part():
     assert "which is too many" in value_text(stored(array(INT, 1 << 60, 1 << 60), b""))
 
 
+@pytest.mark.slow
 def test_a_small_description_of_very_many_members_is_cut():
     kind = INT
     for level in range(12):

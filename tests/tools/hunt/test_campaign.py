@@ -278,6 +278,7 @@ def test_a_report_has_what_the_tracker_wants():
     assert "In a simulator, at `k0+0x30` (0x1630): v1" in text
 
 
+@pytest.mark.slow
 def test_the_commands_of_a_report_run_as_they_stand(clang, require_tool, tmp_path):
     require_tool("llvm-dwarfdump-22")
     source = tmp_path / "random-7-0000.cl"
