@@ -22,7 +22,7 @@ def execute_program(session: Session, options: Any) -> int:
     from dwarfgpu.runtimes.started import StartedProgram, check_program
 
     words = [options.program, *options.rest]
-    check_program(words)
+    check_program(words, options.target or ())
     files = [*(options.report or ()), *([options.sarif] if options.sarif else ())]
     for path in files:
         check_report_file(path)

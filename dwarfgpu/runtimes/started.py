@@ -15,6 +15,7 @@ from dwarfgpu.runtimes.hip.library import install as install_hip
 from dwarfgpu.runtimes.hip.program import HipProgram
 from dwarfgpu.runtimes.opencl.library import install as install_opencl
 from dwarfgpu.runtimes.opencl.program import OpenClProgram
+from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,8 +28,10 @@ SECONDS = 0.1
 """How often the end of the program is looked for where the system does not tell it."""
 
 
-def check_program(words: Sequence[str]) -> None:
-    """Refuse a program that cannot be started."""
+def check_program(words: Sequence[str], targets: Sequence[str] = ()) -> None:
+    """Refuse a program that cannot be started, and processors that do not exist."""
+    for target in targets:
+        resolve(target)
     if sys.platform != "linux":
         raise UsageError("whole programs need Linux", hint="`dwarfgpu run` executes a kernel on any system")
     if shutil.which(words[0]) is None:

@@ -51,6 +51,7 @@ WRONG = {
     "threads": ("written(int*, int) is launched with 2000 threads a block", "at wrong.hip:31 in main"),
     "empty": ("written(int*, int) is launched without threads: 0x1x1x64x1x1", "at wrong.hip:32 in main"),
     "host-access": ("the host accesses byte 12 of `cells` from wrong.hip:16", "at wrong.hip:33 in main"),
+    "no-memory": ("error: hipMemcpy: only 96 of 256 bytes at 0x", "can be written at wrong.hip:37 in main"),
 }
 """What is said of each error of ``wrong.hip``."""
 
@@ -218,6 +219,13 @@ def test_programs_that_cannot_be_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_processors_that_do_not_exist() -> None:
+    """They are refused before the program starts."""
+    done = dwarfgpu("exec", "--target", "gfx90a", "--target", "gfx9999", "true")
+    assert done.returncode == 2
+    assert done.stderr.startswith("dwarfgpu: error: there is no target 'gfx9999'\nhint: did you mean")
+
+
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     for words, text in (
         (("--report", "x.txt"), "ends in none of"),

@@ -2,7 +2,7 @@
 #include <hip/hip_runtime.h>
 #include <cstdio>
 #include <cstring>
-
+#include <sys/mman.h>
 __global__ void written(int *out, int first) { out[threadIdx.x + first] = 1; }
 __global__ void raced(int *out, int is_atomic) {
   if (is_atomic) atomicAdd(out, 1); else *out = *out + 1;
@@ -31,6 +31,11 @@ int main(int count, char **words) {
   if (!strcmp(name, "threads")) written<<<1, is_right ? 64 : 2000>>>(cells, 0);
   if (!strcmp(name, "empty")) written<<<is_right, 64>>>(cells, 0);
   if (!strcmp(name, "host-access")) { fflush(stdout); printf("%d\n", is_right ? 0 : cells[3]); }
+  if (!strcmp(name, "no-memory")) {
+    char *pages = (char *)mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages + 4096, 4096);
+    (void)hipMemcpy(pages + (is_right ? 0 : 4000), cells, 256, hipMemcpyDeviceToHost);
+  }
   printf("%s, then %s\n", hipGetErrorName(hipGetLastError()), hipGetErrorName(hipDeviceSynchronize()));
   if (is_right) { if (strcmp(name, "twice")) (void)hipFree(cells); (void)hipFree(other); }
   return 0;
