@@ -12,6 +12,7 @@ struct alignas(4) __hip_bfloat162 {
   DG_NEAR __host__ __hip_bfloat162() {}
   DG_NEAR __host__ __hip_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) : x(a), y(b) {}
 };
+DG_ATOMIC_PAIR(__hip_bfloat162)
 typedef __hip_bfloat16 __nv_bfloat16;
 typedef __hip_bfloat162 __nv_bfloat162;
 DG_BOTH __hip_bfloat16 __float2bfloat16(float a) { return a; }

@@ -159,6 +159,20 @@ DG_DEVICE unsigned atomicDec(unsigned *p, unsigned most) {
 
 template <class T> DG_DEVICE T unsafeAtomicAdd(T *p, decltype(T()) v) { return atomicAdd(p, v); }
 template <class T> DG_DEVICE T safeAtomicAdd(T *p, decltype(T()) v) { return atomicAdd(p, v); }
+/* Of pairs of halves, both are added at once. */
+#define DG_ATOMIC_PAIR(T) \
+  DG_DEVICE T atomicAdd(T *p, T v) { \
+    unsigned seen = __hip_atomic_load((unsigned *)p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT), sum; \
+    T old; \
+    do { \
+      __builtin_memcpy(&old, &seen, sizeof old); \
+      T both(old.x + v.x, old.y + v.y); \
+      __builtin_memcpy(&sum, &both, sizeof sum); \
+    } while (!__hip_atomic_compare_exchange_strong((unsigned *)p, &seen, sum, __ATOMIC_RELAXED, __ATOMIC_RELAXED, \
+      __HIP_MEMORY_SCOPE_AGENT)); \
+    return old; } \
+  DG_DEVICE T unsafeAtomicAdd(T *p, T v) { return atomicAdd(p, v); } \
+  DG_DEVICE T safeAtomicAdd(T *p, T v) { return atomicAdd(p, v); }
 DG_DEVICE int __syncthreads_count(int p) {
   __shared__ int count;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) count = 0;
@@ -317,6 +331,7 @@ struct alignas(4) __half2 {
   __half2() = default;
   DG_NEAR __host__ __half2(__half a, __half b) : x(a), y(b) {}
 };
+DG_ATOMIC_PAIR(__half2)
 typedef __half2 half2;
 DG_BOTH __half2 make_half2(__half a, __half b) { return __half2(a, b); }
 #define DG_CONVERT(name, R, T) DG_BOTH R name(T a) { return (R)a; }
