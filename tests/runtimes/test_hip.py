@@ -91,6 +91,20 @@ def test_functions(built: Callable[[str], Path], name: str) -> None:
     assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == printed(name)
 
 
+def test_code_that_a_program_links(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """Bitcode of hipRTC and an object of clang; what is missing is named, and code that was unloaded is not used."""
+    (tmp_path / "twice.hip").write_text(
+        "#include <hip/hip_runtime.h>\n__device__ float twice(float a) { return 2 * a + 1; }\n"
+    )
+    words = "-c", "--genco", "-fgpu-rdc", "-emit-llvm", "--no-gpu-bundle-output", "twice.hip", "-o", "twice.bc"
+    assert dwarfgpu("hipcc", *words, cwd=tmp_path).returncode == 0
+    words = "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-c", "twice.bc", "-o", "twice.o"
+    subprocess.run(["clang-22", *words], cwd=tmp_path, check=True)
+    done = dwarfgpu("exec", built("linked"), tmp_path / "twice.o")
+    assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == printed("linked")
+    assert "twice(float) is called, and is not defined at linked.hip:29" in " ".join(done.stderr.split())
+
+
 def printed(name: str) -> tuple[list[str], str]:
     """Return what a program says that it prints, and the last line of `exec`."""
     source = (PROGRAMS / f"{name}.hip").read_text()

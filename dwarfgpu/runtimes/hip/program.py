@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import define, field
@@ -15,6 +16,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
+from dwarfgpu.regular_files import read_input
 from dwarfgpu.runtimes.calling import LAST_ERROR, CallingProgram
 from dwarfgpu.runtimes.device import HostLaunch, LoadedModule, ModuleKernel
 from dwarfgpu.runtimes.hip import errors
@@ -100,6 +102,7 @@ class HipProgram(CallingProgram):
     unread: dict[HostThread, list[tuple[HostCall, int]]] = field(factory=dict)
     """By thread, the calls that have failed since it has asked for its last error."""
     _handles: int = 0
+    _registered: int = 0
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -189,7 +192,8 @@ class HipProgram(CallingProgram):
     def register(self, content: bytes) -> int:
         """Keep code; return its handle."""
         handle = self.handle()
-        self.binaries[handle] = FatBinary(content, len(self.binaries))
+        self.binaries[handle] = FatBinary(content, self._registered)
+        self._registered += 1  # no number is used again, since the machine knows code by its name
         return handle
 
     def binary(self, handle: int) -> FatBinary:
@@ -236,6 +240,13 @@ class HipProgram(CallingProgram):
             return None
         found = self.module(variable.binary).symbol(variable.name)
         return None if found is None else (found[0], variable.size)
+
+    def file(self, name: str) -> bytes | None:
+        """Return the content of a file that the program names; None if it cannot be read."""
+        try:
+            return read_input(str(Path(f"/proc/{self.number}/cwd") / name))
+        except (OSError, DwarfGpuError):
+            return None
 
     # --- Launches -----------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import struct
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
-from dwarfgpu.regular_files import read_input
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.connection import OPEN
 from dwarfgpu.runtimes.hip import errors
@@ -250,12 +248,8 @@ def _loaded(call: HostCall, module: int, content: bytes) -> int:
 
 @API("hipError_t hipModuleLoad(void **module, const char *path)")
 async def load_file(call: HostCall, module: int, path: int) -> int:
-    name = await call.text(path)
-    try:
-        content = read_input(str(Path(f"/proc/{call.process.number}/cwd") / name))
-    except (OSError, DwarfGpuError):
-        return Failure(errors.FILE_NOT_FOUND)
-    return _loaded(call, module, content)
+    content = call.process.file(await call.text(path))
+    return Failure(errors.FILE_NOT_FOUND) if content is None else _loaded(call, module, content)
 
 
 @API(

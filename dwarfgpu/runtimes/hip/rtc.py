@@ -11,8 +11,9 @@ from attrs import define, field
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, Container
 from dwarfgpu.objfile.elf.loading import load
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.code_object import opened, target_name_of
 from dwarfgpu.runtimes.calling import ApiText
 from dwarfgpu.runtimes.hip.program import API
 from dwarfgpu.runtimes.prototypes import CallRefused
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 SUCCESS, INVALID_INPUT, INVALID_PROGRAM, COMPILATION = 0, 3, 4, 6
 TOO_LATE, TOO_EARLY, INVALID_NAME = 8, 9, 10
+LINKING = 100
 _RESULTS = {
     SUCCESS: "HIPRTC_SUCCESS", 1: "HIPRTC_ERROR_OUT_OF_MEMORY", 2: "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE",
     INVALID_INPUT: "HIPRTC_ERROR_INVALID_INPUT", INVALID_PROGRAM: "HIPRTC_ERROR_INVALID_PROGRAM",
@@ -31,12 +33,16 @@ _RESULTS = {
     7: "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE", TOO_LATE: "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
     TOO_EARLY: "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
     INVALID_NAME: "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID", 11: "HIPRTC_ERROR_INTERNAL_ERROR",
-    100: "HIPRTC_ERROR_LINKING",
+    LINKING: "HIPRTC_ERROR_LINKING",
 }  # fmt: skip
 """The names of ``hiprtcResult``."""
 _VERSION = 9, 0
 _MOST_HEADERS = _MOST_OPTIONS = 1000
 _ARCHITECTURES = ("--gpu-architecture=", "--offload-arch=", "-arch=")
+_RELOCATABLE = "-fgpu-rdc"
+"""The word with which bitcode is asked for."""
+_FORMS = {3: False, 100: True, 101: True}
+"""``hiprtcJITInputType``: objects, bitcode and bundles of it; whether that is bitcode."""
 _NAMED = "dg_name_{}"
 _ENDINGS = (".hip", ".cu", ".cpp")
 
@@ -51,7 +57,21 @@ class RtcProgram:
     expressions: dict[str, str | None] = field(factory=dict)
     """The names that are asked for, with those of their symbols once it is compiled."""
     code: bytes = b""
+    bitcode: bytes = b""
+    """What it became if other code is linked with it."""
     log: str = ""
+
+    @property
+    def is_compiled(self) -> bool:
+        return bool(self.code or self.bitcode)
+
+
+@define(eq=False)
+class RtcLink:
+    """Bitcode and objects that become one code object."""
+
+    inputs: list[tuple[bool, bytes]] = field(factory=list)
+    """Whether each is bitcode, and its content."""
 
 
 def _program(call: HostCall, handle: int) -> RtcProgram:
@@ -109,7 +129,7 @@ async def add_name(call: HostCall, program: int, expression: int) -> int:
     found = _program(call, program)
     if not expression:
         return INVALID_INPUT
-    if found.code:
+    if found.is_compiled:
         return TOO_LATE
     found.expressions[await call.text(expression)] = None
     return SUCCESS
@@ -122,20 +142,29 @@ async def compile_program(call: HostCall, program: int, count: int, options: int
         return INVALID_INPUT
     words = await _texts(call, options, count)
     try:
-        found.code, found.log = _compiled(call.process, found, words)
-        _find_names(found)
+        content, found.log = _compiled(call.process, found, words)
+        if _RELOCATABLE in words:
+            found.bitcode = content
+        else:
+            found.code = content
+            _find_names(found)
     except (DwarfGpuError, OSError) as error:
         found.log = getattr(error, "messages", "") or f"{error}\n"
         return COMPILATION
     return SUCCESS
 
 
-def _compiled(program: HipProgram, found: RtcProgram, words: list[str]) -> tuple[bytes, str]:
-    """Return code, and the warnings of clang. The sources stay, so that reports can show lines."""
+def _new_folder(program: HipProgram) -> Path:
     if program.folder is None:
         program.folder = PrivateFolder()
     folder = program.folder.path / f"rtc-{program.handle()}"
     folder.mkdir()
+    return folder
+
+
+def _compiled(program: HipProgram, found: RtcProgram, words: list[str]) -> tuple[bytes, str]:
+    """Return code, and the warnings of clang. The sources stay, so that reports can show lines."""
+    folder = _new_folder(program)
     for name, text in found.headers.items():
         path = folder / name.lstrip("/")
         if folder in path.resolve().parents:
@@ -154,6 +183,8 @@ def _compiled(program: HipProgram, found: RtcProgram, words: list[str]) -> tuple
         program.device.target = given[-1]
     others = [word for word in words if not word.startswith(_ARCHITECTURES)]
     options = ("-include", "hip/hip_runtime.h", "-I", str(folder), *others)
+    if _RELOCATABLE in words:  # each has a symbol of its own name
+        options = (*options, "-emit-llvm", "-c", f"-cuid={folder.name}")
     recipe = Recipe(given[-1] if given else program.processor(), "3", options, is_watched=False)
     compiled = compile_source(str(path), recipe)
     return compiled.code, compiled.messages
@@ -188,7 +219,7 @@ async def lowered_name(call: HostCall, program: int, expression: int, name: int)
     found = _program(call, program)
     if not expression or not name:
         return INVALID_INPUT
-    if not found.code:
+    if not found.is_compiled:
         return TOO_EARLY
     text = found.expressions.get(await call.text(expression))
     if text is None:
@@ -229,3 +260,94 @@ def code_size(call: HostCall, program: int, size: int) -> int:
 @API("hiprtcResult hiprtcGetCode(void *program, char *code)")
 def code(call: HostCall, program: int, pointer: int) -> int:
     return _put(call, pointer, _program(call, program).code)
+
+
+@API("hiprtcResult hiprtcGetBitcodeSize(void *program, size_t *size)")
+def bitcode_size(call: HostCall, program: int, size: int) -> int:
+    found = _program(call, program)
+    return _put(call, size, len(found.bitcode)) if found.bitcode else INVALID_PROGRAM
+
+
+@API("hiprtcResult hiprtcGetBitcode(void *program, char *bitcode)")
+def bitcode(call: HostCall, program: int, pointer: int) -> int:
+    found = _program(call, program)
+    return _put(call, pointer, found.bitcode) if found.bitcode else INVALID_PROGRAM
+
+
+# --- Code of several programs -----------------------------------------------------------------------------------------
+
+
+def _link(call: HostCall, handle: int) -> RtcLink:
+    found = call.process.objects.get(handle)
+    if not isinstance(found, RtcLink):
+        raise CallRefused(INVALID_INPUT)
+    return found
+
+
+@API("hiprtcResult hiprtcLinkCreate(unsigned count, int *options, void **values, void **link)")
+def create_link(call: HostCall, _count: int, _options: int, _values: int, link: int) -> int:
+    return _put(call, link, call.process.keep(RtcLink())) if link else INVALID_INPUT
+
+
+def _add(call: HostCall, link: int, form: int, content: bytes) -> int:
+    """Add code; of a bundle, what is for the processor."""
+    program: HipProgram = call.process
+    found = _link(call, link)
+    if form not in _FORMS or not content:
+        return INVALID_INPUT
+    if content.startswith((BUNDLE_MAGIC, COMPRESSED_MAGIC)):
+        container = Container(memoryview(content), name="code", target_of=target_name_of)
+        content = bytes(container.content(container.select(program.processor())))
+    found.inputs.append((_FORMS[form], content))
+    return SUCCESS
+
+
+@API(
+    "hiprtcResult hiprtcLinkAddData(void *link, int form, void *image, size_t size, const char *name, unsigned count, "
+    "int *options, void **values)"
+)
+async def add_data(call: HostCall, link: int, form: int, image: int, size: int, *_unused: int) -> int:
+    return _add(call, link, form, await call.read(image, size)) if image and size else INVALID_INPUT
+
+
+@API(
+    "hiprtcResult hiprtcLinkAddFile(void *link, int form, const char *path, unsigned count, int *options, void **values)"
+)
+async def add_file(call: HostCall, link: int, form: int, path: int, *_unused: int) -> int:
+    if not path:
+        return INVALID_INPUT
+    content = call.process.file(await call.text(path))
+    return INVALID_INPUT if content is None else _add(call, link, form, content)
+
+
+@API("hiprtcResult hiprtcLinkComplete(void *link, void **code, size_t *size)")
+def complete(call: HostCall, link: int, code: int, size: int) -> int:
+    """Link all that was added: clang compiles an empty source with the bitcode, and lld adds the objects."""
+    program: HipProgram = call.process
+    found = _link(call, link)
+    if not (code and size and found.inputs):
+        return INVALID_INPUT
+    folder = _new_folder(program)
+    options = [f"-cuid={folder.name}"]
+    for number, (is_bitcode, content) in enumerate(found.inputs):
+        path = folder / f"{number}.{'bc' if is_bitcode else 'o'}"
+        path.write_bytes(content)
+        linked = ("-Xclang", "-mlink-bitcode-file", "-Xclang") if is_bitcode else ("-Xoffload-linker",)
+        options += [*linked, str(path)]
+    source = folder / "link.hip"
+    source.write_text("")
+    try:
+        compiled = compile_source(str(source), Recipe(program.processor(), "3", tuple(options), is_watched=False))
+    except (DwarfGpuError, OSError) as error:
+        program.problem("code", f"code cannot be linked: {error}", call)
+        return LINKING
+    call.write_number(code, program.place(call, compiled.code))
+    call.write_number(size, len(compiled.code))
+    return SUCCESS
+
+
+@API("hiprtcResult hiprtcLinkDestroy(void *link)")
+def destroy_link(call: HostCall, link: int) -> int:
+    _link(call, link)
+    del call.process.objects[link]
+    return SUCCESS

@@ -9,6 +9,11 @@ typedef enum hiprtcResult {
   HIPRTC_ERROR_LINKING = 100
 } hiprtcResult;
 typedef struct _hiprtcProgram *hiprtcProgram;
+typedef struct ihiprtcLinkState *hiprtcLinkState;
+typedef enum hiprtcJIT_option { HIPRTC_JIT_MAX_REGISTERS, HIPRTC_JIT_IR_TO_ISA_OPT_EXT = 10000 } hiprtcJIT_option;
+typedef enum hiprtcJITInputType {
+  HIPRTC_JIT_INPUT_OBJECT = 3, HIPRTC_JIT_INPUT_LLVM_BITCODE = 100, HIPRTC_JIT_INPUT_LLVM_BUNDLED_BITCODE
+} hiprtcJITInputType;
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,6 +28,13 @@ hiprtcResult hiprtcGetProgramLogSize(hiprtcProgram, size_t *);
 hiprtcResult hiprtcGetProgramLog(hiprtcProgram, char *);
 hiprtcResult hiprtcGetCodeSize(hiprtcProgram, size_t *);
 hiprtcResult hiprtcGetCode(hiprtcProgram, char *);
+hiprtcResult hiprtcGetBitcodeSize(hiprtcProgram, size_t *);
+hiprtcResult hiprtcGetBitcode(hiprtcProgram, char *);
+hiprtcResult hiprtcLinkCreate(unsigned, hiprtcJIT_option *, void **, hiprtcLinkState *);
+hiprtcResult hiprtcLinkAddData(hiprtcLinkState, hiprtcJITInputType, void *, size_t, const char *, unsigned, hiprtcJIT_option *, void **);
+hiprtcResult hiprtcLinkAddFile(hiprtcLinkState, hiprtcJITInputType, const char *, unsigned, hiprtcJIT_option *, void **);
+hiprtcResult hiprtcLinkComplete(hiprtcLinkState, void **, size_t *);
+hiprtcResult hiprtcLinkDestroy(hiprtcLinkState);
 #ifdef __cplusplus
 }
 #endif
