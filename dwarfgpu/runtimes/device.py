@@ -224,6 +224,8 @@ class ProgramDevice:
     failed: HostLaunch | None = None
     """The launch after which nothing works any more."""
     _launches: int = 0
+    _named: dict[str, int] = field(factory=dict)
+    """How many modules were made of bytes with a name."""
     _repeated: dict[Any, RepeatedLaunch] = field(factory=dict)
     """The launches that others repeat with other arguments, by all that these have in common."""
     _places: dict[tuple[int, int], int] = field(factory=dict)
@@ -240,6 +242,8 @@ class ProgramDevice:
         """Return code as a module: a file, or its contents; of several processors that of the device."""
         target = target or self.target
         if isinstance(code, bytes):
+            self._named[name] = count = self._named.get(name, 0) + 1
+            name = name if count == 1 else f"{name} ({count})"  # the machine knows code by its name
             container = Container(memoryview(code), name=name, target_of=target_name_of)
             return LoadedModule(self, runnable(CodeObject(container.image(container.select(target)), None, name)))
         file = code if isinstance(code, CodeObject) else opened(os.fspath(code))

@@ -260,6 +260,12 @@ def test_features_are_those_that_the_compiler_has(require_tool: Callable[[str], 
     assert {*re.findall(r"define (__opencl_c_\w+)", done.stdout)} == {*FEATURES}
 
 
+def test_a_program_that_is_built_twice(built: Callable[[str], Path]) -> None:
+    """Kernels of the second build execute its code, which has the name of the first."""
+    done = dwarfgpu("exec", built("rebuilt"))
+    assert (done.stdout, done.stderr) == ("11\n22\n", "2 launches, 1 kernel, no error\n")
+
+
 @pytest.mark.slow
 def test_answers(built: Callable[[str], Path]) -> None:
     """OpenCL API 3.0: the errors of clSetKernelArg, clCreateContext, clCreateProgramWithBinary and others."""

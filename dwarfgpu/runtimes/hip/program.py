@@ -102,7 +102,6 @@ class HipProgram(CallingProgram):
     unread: dict[HostThread, list[tuple[HostCall, int]]] = field(factory=dict)
     """By thread, the calls that have failed since it has asked for its last error."""
     _handles: int = 0
-    _registered: int = 0
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -192,8 +191,7 @@ class HipProgram(CallingProgram):
     def register(self, content: bytes) -> int:
         """Keep code; return its handle."""
         handle = self.handle()
-        self.binaries[handle] = FatBinary(content, self._registered)
-        self._registered += 1  # no number is used again, since the machine knows code by its name
+        self.binaries[handle] = FatBinary(content, len(self.binaries))
         return handle
 
     def binary(self, handle: int) -> FatBinary:
