@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -320,6 +323,38 @@ def test_code_objects(tmp_path: Path) -> None:
     done = dwarfgpu("hipcc", "--genco", "module.hip", "-o", "module.co", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert dwarfgpu("run", "module.co", "one", "--grid", 1, "--work-group", 1, "zeros(1)", cwd=tmp_path).returncode == 0
+
+
+def test_compressed_code(built: Callable[[str], Path], tmp_path: Path, require_tool: Callable[..., str]) -> None:
+    """Bundles of two processors as clang-offload-bundler compresses them: versions 2 and 3, also where it has zlib."""
+    bundler = require_tool("clang-offload-bundler-22")
+    (tmp_path / "one.hip").write_text(
+        '#include <hip/hip_runtime.h>\nextern "C" __global__ void one(int *out) { *out = VALUE; }\n'
+    )
+    inputs = ["-input=/dev/null"]
+    for value, processor in enumerate(("gfx1100", "gfx90a"), 5):
+        words = f"--offload-arch={processor}", "--genco", "--no-gpu-bundle-output", f"-DVALUE={value}"
+        assert dwarfgpu("hipcc", *words, "one.hip", "-o", f"{processor}.co", cwd=tmp_path).returncode == 0
+        inputs.append(f"-input={processor}.co")
+    targets = ",".join(
+        ("host-x86_64-unknown-linux-gnu", *(f"hipv4-amdgcn-amd-amdhsa--{each}" for each in ("gfx1100", "gfx90a")))
+    )
+    command = [bundler, "-type=o", "-bundle-align=4096", f"-targets={targets}", *inputs]
+    subprocess.run([*command, "-output=plain"], cwd=tmp_path, check=True)
+    plain = (tmp_path / "plain").read_bytes()
+    stream, digest = zlib.compress(plain), hashlib.md5(plain, usedforsecurity=False).digest()[:8]
+    for version, sizes in (2, "<II"), (3, "<QQ"):
+        variables = {**os.environ, "COMPRESSED_BUNDLE_FORMAT_VERSION": str(version)}
+        subprocess.run([*command, "-compress", f"-output=zstd{version}"], cwd=tmp_path, env=variables, check=True)
+        head = (tmp_path / f"zstd{version}").read_bytes()[:8]
+        assert head == struct.pack("<4sHH", b"CCOB", version, 1)
+        whole = len(head) + struct.calcsize(sizes) + len(digest) + len(stream)
+        content = struct.pack("<4sHH", b"CCOB", version, 0) + struct.pack(sizes, whole, len(plain)) + digest + stream
+        (tmp_path / f"zlib{version}").write_bytes(content)
+    files = "plain", "zstd2", "zstd3", "zlib2", "zlib3"
+    for value, processor in enumerate(("gfx1100", "gfx90a"), 5):
+        done = dwarfgpu("exec", "--target", processor, built("loads"), *files, cwd=tmp_path)
+        assert (done.stdout, done.stderr) == (f"0 0 0 {value}\n" * 5, "5 launches, 1 kernel, no error\n")
 
 
 def test_without_a_device(built: Callable[[str], Path], tmp_path: Path) -> None:
