@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.runtimes.device import HostLaunch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a device needs Linux")
 EXAMPLES = Path(dg.__path__[0]) / "examples"
@@ -90,3 +91,18 @@ def test_launches_are_repeated() -> None:
         (machine,) = device.machines.values()
         blocks.add(len(machine.memory.store(machine.target.default_space).blocks))
     assert len(blocks) == 2, "one for each size of the grid"
+
+
+def test_codes_of_one_name_are_different_codes() -> None:
+    places = []
+
+    def execute(device: dg.Device, launch: HostLaunch) -> None:
+        assert launch.running is not None
+        places.append(launch.running[0].pc)
+        device.finish(launch)
+
+    device = dg.Device("gfx1100", execute=execute)
+    first, second = device.malloc(200), device.malloc(200)
+    for code in (BLUR.read_bytes(), BLUR.read_bytes() + bytes(4)):
+        device.launch(device.module(code).kernel("blur"), 64, 64, [first, second, 49])
+    assert len({*places}) == 2
