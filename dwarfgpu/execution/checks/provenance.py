@@ -120,8 +120,8 @@ def other(*sources: Column) -> Column:
 
 def same(left: Column, right: Column) -> Column:
     """Return the provenance of one of two."""
-    if left is right or (isinstance(left, int) and isinstance(right, int) and left == right):
-        return left
+    if all(each is None or isinstance(each, int) for each in (left, right)):
+        return left if left == right else UNCERTAIN
     return np.where(known(left) == known(right), known(left), WRONG)
 
 

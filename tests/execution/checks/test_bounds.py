@@ -377,6 +377,7 @@ def test_sums_and_differences_of_pointers_are_what_they_should_be():
     assert p.minus(mixed, 1).tolist() == [[0, -1, -1, -1]]
     assert p.put(np.array([[True, False]]), 5, None).tolist() == [[5, 0]]
     assert [p.other(None), p.other(None, 2), p.same(2, 2), p.masked(4, 0xFFFFFFF0)] == [None, -1, 2, 4]
+    assert [p.same(None, 2), p.same(2, 3), p.same(None, None)] == [-1, -1, None]
     assert [p.masked(4, 15), p.masked(4, 0), p.shifted(32, 4, 9, 4), p.shifted(4, 4, 9, 4)] == [-1, None, 4, -1]
 
 
