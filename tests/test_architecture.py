@@ -88,6 +88,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fleet": GROUND | {"program", "states", "render", "questions"},
     # what stands in the place of a driver, for whole programs
     "runtimes": LIBRARY | PROGRAMS | {"audits", "render", "questions"},
+    # kernels of Triton in a script of the user
+    "triton": GROUND | {"execution.control", "runtimes"},
     # the faces
     "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "dap", "fleet", "runtimes"},
     "dap": PROGRAMS | {"machines.protocol", "render", "questions", "runtimes"},
@@ -127,7 +129,7 @@ ONLY_IN: dict[str, set[str]] = {
     "numpy": {
         *("bits", "lanes", "machines", "execution", "expr.access", "isa.semantics"),  # and buffers of kernels
         *("program.frames.all_waves", "program.frames.lane_state"),  # many waves at once
-        *("program.frames.answers", "program.frames.columns"),
+        *("triton", "program.frames.answers", "program.frames.columns"),
         "audits.faults",  # the address of each lane, for many waves
         "audits.judge",  # what waves that run have in their registers
     },

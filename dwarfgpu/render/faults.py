@@ -22,7 +22,7 @@ from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.all_waves import attached_of
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text, place_text
-from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
+from dwarfgpu.render.lanes import global_ids, group_words, items_text, lanes_of, signal_text
 from dwarfgpu.render.layout import (
     Fact,
     Record,
@@ -217,7 +217,7 @@ def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool =
     if fault.cause is not None:
         yield from fitted(shown(fault.cause), 2)
     for lanes in fault.lanes[:MAX_LINES]:
-        yield from fitted(f"{_lanes_text(lanes)}", 2)
+        yield from fitted(f"{_lanes_text(lanes, fault.source)}", 2)
     several = len(fault.accesses) > 1
     if several:
         yield from fitted(f"one of {len(fault.accesses)} accesses; the first is the likeliest: {fault.rank}", 2)
@@ -358,7 +358,7 @@ def _access_lines(access: FailedAccess, fault: WaveFault) -> Iterator[str]:
     source = "" if access.source is None else f" of {shown(access.source)}"
     yield from fitted(f"=> {access.address:#x}{source}: {shown(access.instruction)}{state}", 4)
     for lanes in access.lanes[:MAX_LINES]:
-        yield from fitted(f"  {_lanes_text(lanes)} {_reach(access, lanes)}", 4)
+        yield from fitted(f"  {_lanes_text(lanes, fault.source)} {_reach(access, lanes)}", 4)
     if len(access.lanes) > MAX_LINES:
         yield f"  and lanes of {counted(len(access.lanes) - MAX_LINES, 'more wave')}"
     if access.expression is not None:
@@ -394,12 +394,13 @@ def _access_lines(access: FailedAccess, fault: WaveFault) -> Iterator[str]:
         yield f"  misaligned: the operation needs an address that is a multiple of {access.alignment}"
 
 
-def _lanes_text(lanes: LanesOutside) -> str:
-    group = "" if lanes.work_group is None else f", work-group {group_text(lanes.work_group)}"
+def _lanes_text(lanes: LanesOutside, source: SourceLine | None) -> str:
+    file = None if source is None else source.file
+    group = "" if lanes.work_group is None else f", {group_words(lanes.work_group, file)}"
     if not lanes.lanes:
         return f"wave {lanes.number + 1}{group}:"
     mask = sum(1 << lane for lane in lanes.lanes)
-    items = items_text(mask, lanes.ends, lanes.origin)
+    items = items_text(mask, lanes.ends, lanes.origin, file)
     return f"wave {lanes.number + 1}{group}: {lanes_of(mask)}{items and f' ({items})'}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.lanes import global_ids, items_text
+from dwarfgpu.render.lanes import global_ids, group_words, items_text
 from dwarfgpu.render.layout import Record, artifact, counted, fact, fitted, lanes_text, shown
 
 if TYPE_CHECKING:
@@ -89,17 +89,17 @@ def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
 
 def who(each: NamedSide) -> Iterator[str]:
     """Yield the wave, its work-group, and the lane and work-item of the element; then all lanes, if there are more."""
-    side = each.side
-    words = f"wave {side.wave}", f"work-group ({','.join(map(str, side.work_group))})"
+    side, file = each.side, each.position.file
+    words = f"wave {side.wave}", group_words(side.work_group, file)
     lanes = (lanes_text(side.lanes),) if side.lanes else ()
     if side.items:
-        lanes = *lanes, items_text(side.lanes, (side.items[0], side.items[-1]), each.origin)
+        lanes = *lanes, items_text(side.lanes, (side.items[0], side.items[-1]), each.origin, file)
     if side.lane is None or side.lanes == 1 << side.lane:
-        yield ", ".join((*words, *lanes))
+        yield ", ".join(filter(None, (*words, *lanes)))
         return
-    item = items_text(1 << side.lane, (side.item, side.item), each.origin)
-    yield ", ".join((*words, f"lane {side.lane}", item))
-    yield f"in all: {', '.join(lanes)}"
+    item = items_text(1 << side.lane, (side.item, side.item), each.origin, file)
+    yield ", ".join(filter(None, (*words, f"lane {side.lane}", item)))
+    yield f"in all: {', '.join(filter(None, lanes))}"
 
 
 def findings_json(report: CheckReport, most: int) -> dict[str, Any]:

@@ -321,13 +321,23 @@ def global_id(origin: Triple, item: Triple) -> Triple:
     return x + at_x, y + at_y, z + at_z
 
 
-def items_text(mask: int, ends: Ends, origin: Triple | None) -> str:
+def group_words(group: Triple, file: str | None) -> str:
+    """Return a work-group, which the source calls a program if it is in Python: ``work-group (2,0,0)``."""
+    return f"{'program' if _has_tensors(file) else 'work-group'} {group_text(group)}"
+
+
+def _has_tensors(file: str | None) -> bool:
+    return file is not None and file.endswith(".py")
+
+
+def items_text(mask: int, ends: Ends, origin: Triple | None, file: str | None = None) -> str:
     """Return the work-items of lanes by those of the first and the last: in the work-group, then in the grid.
 
     ``work-items [8,0,0] to [31,0,0], global ids (72,0,0) to (95,0,0)``; the grid is left out where it says the same.
+    A source in Python has tensors, and none of these.
     """
     first, last = ends
-    if first is None or last is None:
+    if first is None or last is None or _has_tensors(file):
         return ""
     run = mask // max(mask & -mask, 1)
     has_gaps = run & run + 1

@@ -9,7 +9,7 @@ from dwarfgpu.execution.control.report import FIRST_ELEMENTS, QuotedText
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
-from dwarfgpu.render.lanes import global_ids, items_text
+from dwarfgpu.render.lanes import global_ids, group_words, items_text
 from dwarfgpu.render.layout import (
     Record,
     counted,
@@ -75,9 +75,10 @@ def report_text(
         reason = halt.reason if not report.has_failed else style("error", halt.reason)
         yield from folded(f"{name}: {reason}{where}", room(), 2)
         for wave in report.waves[:MAX_WAVES]:
-            group = ",".join(map(str, wave.work_group))
-            parts = [f"  wave {wave.id}", f"work-group ({group})", lanes_text(wave.lanes) if wave.lanes else ""]
-            parts.append("" if wave.work_items is None else items_text(wave.lanes, wave.work_items, wave.origin))
+            file = None if report.position is None else report.position.file
+            group = group_words(wave.work_group, file)
+            parts = [f"  wave {wave.id}", group, lanes_text(wave.lanes) if wave.lanes else ""]
+            parts.append("" if wave.work_items is None else items_text(wave.lanes, wave.work_items, wave.origin, file))
             yield from fitted(", ".join(filter(None, parts)), 4)
         more = len(report.waves) - MAX_WAVES
         if more > 0:

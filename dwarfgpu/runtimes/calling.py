@@ -188,6 +188,10 @@ class CallingProgram:
         where = f" from {line.place}" if line is not None else f" at {buffer.address:#x}"
         return f"`{name}`{where}" if name is not None else f"the {buffer.kind} buffer{where}"
 
+    def place_in(self, buffer: Allocation, address: int) -> str:
+        """Return how messages name a place in a buffer, or near it."""
+        return f"byte {address - buffer.address} of {self.name_of(buffer)}"
+
     # --- Memory of the program ----------------------------------------------------------------------------------------
 
     def string(self, call: HostCall, text: str) -> int:

@@ -29,8 +29,8 @@ CLOSED, READABLE, OPEN = 0, 1, 3
 MOST_TEXT = 1 << 20
 PATIENCE = 60.0
 """Seconds in which a program must go on with a message that it has begun."""
-_HEAD = struct.Struct("<4I")
-_EFFECT = struct.Struct("<IIQQQ")
+HEAD = struct.Struct("<4I")
+EFFECT = struct.Struct("<IIQQQ")
 _MOST_WORDS = 256
 _MOST_REPLY = 1 << 34
 
@@ -190,13 +190,13 @@ class HostThread:
         return bool(self._pending)
 
     def effect(self, kind: int, to: int, source: int, size: int, content: bytes = b"") -> None:
-        self._pending += _EFFECT.pack(kind, 0, to, source, size)
+        self._pending += EFFECT.pack(kind, 0, to, source, size)
         self._pending += content
 
     def receive(self) -> bool:
         """Handle the next message; return whether the program is still there."""
         try:
-            kind, number, words, frames = _HEAD.unpack(self._take(_HEAD.size))
+            kind, number, words, frames = HEAD.unpack(self._take(HEAD.size))
             if kind == REPLY:
                 size = words | frames << 32
                 if not self._running or size > _MOST_REPLY or self._waits_for is not None:
@@ -364,7 +364,7 @@ class Server:
 
 def _greeting(connected: socket.socket) -> tuple[int, int]:
     """Return the number of the process and that of the API, with which a program begins."""
-    kind, process, _thread, api = _HEAD.unpack(connected.recv(_HEAD.size, socket.MSG_WAITALL))
+    kind, process, _thread, api = HEAD.unpack(connected.recv(HEAD.size, socket.MSG_WAITALL))
     if kind != HELLO:
         raise EOFError("the program does not begin with a greeting")
     return int(process), int(api)

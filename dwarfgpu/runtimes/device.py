@@ -305,12 +305,20 @@ class ProgramDevice:
         del self.pinned[address]
         self._unmap(address)
 
+    def forget(self, address: int) -> None:
+        """Let kernels access memory of the host no more, and name it in no message, as other memory may be there."""
+        self.unpin(address)
+        for machine in self.machines.values():
+            number = self._places.pop((id(machine), address))
+            del machine.buffers[number]
+            for key, place in self._places.items():
+                self._places[key] = place - (key[0] == id(machine) and place > number)
+
     def near(self, address: int) -> Allocation | None:
         """Return the buffer, also a freed one, or the registered memory that an address is in or a little behind."""
-        for buffer in (self.arena.holding(address), *(memory.buffer for memory in self.pinned.values())):
-            if buffer is not None and buffer.address <= address < buffer.address + buffer.pages + GUARD:
-                return buffer
-        return None
+        known = self.arena.holding(address), *(memory.buffer for memory in self.pinned.values())
+        near = [each for each in known if each is not None and 0 <= address - each.address < each.pages + GUARD]
+        return max(near, key=lambda buffer: buffer.address, default=None)
 
     def memory_at(self, address: int, size: int = 1) -> Allocation | None:
         """Return the buffer that was not freed, or the registered memory, that some bytes are in."""

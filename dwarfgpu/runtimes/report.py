@@ -289,10 +289,9 @@ class ProgramReport:
 def _buffer_line(program: CallingProgram, finding: NamedFinding) -> Iterator[str]:
     """Yield which buffer of the program a finding is about."""
     address = finding.address if finding.space == "global" else None
-    buffer = None if address is None else program.device.near(address)
+    buffer = None if address is None else program.device.near(address if finding.buffer is None else finding.buffer)
     if buffer is not None and address is not None:
-        where = f"byte {address - buffer.address} of {program.name_of(buffer)}"
-        yield from fitted(f"  {where}, which has {buffer.size} bytes", 4)
+        yield from fitted(f"  {program.place_in(buffer, address)}, which has {buffer.size} bytes", 4)
 
 
 def _calls(program: CallingProgram, what: str, call: HostCall | None) -> tuple[str, list[HostLine]]:

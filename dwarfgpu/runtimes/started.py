@@ -15,6 +15,7 @@ from dwarfgpu.runtimes.hip.library import install as install_hip
 from dwarfgpu.runtimes.hip.program import HipProgram
 from dwarfgpu.runtimes.opencl.library import install as install_opencl
 from dwarfgpu.runtimes.opencl.program import OpenClProgram
+from dwarfgpu.runtimes.triton.program import TritonProgram
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.runtimes.calling import CallingProgram
 
-APIS: tuple[type[CallingProgram], ...] = (HipProgram, OpenClProgram)
+APIS: tuple[type[CallingProgram], ...] = (HipProgram, OpenClProgram, TritonProgram)
 """What programs call; a door says its place here."""
 SECONDS = 0.1
 """How often the end of the program is looked for where the system does not tell it."""
@@ -68,6 +69,7 @@ class StartedProgram:
             self._server = Server(path, lambda number, api: begin(_api(api), number))
             searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
             variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched, **of_loaders}
+            variables["TRITON_DEFAULT_BACKEND"] = TritonProgram.LIBRARY
             try:
                 self.process = start_program(words, variables, is_apart=is_apart, output=output)
             except BaseException:

@@ -116,6 +116,8 @@ class NamedFinding:
     sides: tuple[NamedSide, ...]
     places: int = 1
     """How many instructions, or pairs of them, of the same lines do it."""
+    buffer: int | None = None
+    """The address of the buffer that its pointer belongs to, where that is known."""
 
     @property
     def message(self) -> str:
@@ -305,6 +307,7 @@ class FindingNames:
         return NamedFinding(
             finding.check, finding.kind, _SEVERITIES.get(finding.kind, "error"), finding.space, finding.address,
             finding.size, finding.register, name, is_certain, self._reach(finding), finding.count, sides,
+            buffer=None if finding.buffer is None else finding.buffer.address,
         )  # fmt: skip
 
     def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:

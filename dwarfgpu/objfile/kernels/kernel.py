@@ -8,7 +8,7 @@ after them; the CLRX assembler writes the same.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -265,6 +265,19 @@ class Kernels:
     metadata: Metadata | None
     processor: str | None
     problems: tuple[DwarfGpuError, ...]
+
+    def with_arguments(self, given: Sequence[tuple[str, str | None]]) -> Kernels:
+        """Return them with names and types for the first arguments of each, which a compiler has left out."""
+
+        def named(kernel: Kernel) -> Kernel:
+            if kernel.metadata is None:
+                return kernel
+            known = kernel.metadata.args
+            told = (evolve(each, name=name, type_name=kind) for each, (name, kind) in zip(known, given, strict=False))
+            args = (*told, *known[len(given) :])
+            return evolve(kernel, metadata=evolve(kernel.metadata, args=args))
+
+        return evolve(self, kernels=(*map(named, self.kernels),))
 
     def named(self, name: str) -> list[Kernel]:
         """Return the kernels with a name: their own, that of a symbol, or one of those in the metadata."""

@@ -1,0 +1,1 @@
+"""Triton: scripts whose kernels execute here, with the memory of their tensors."""

@@ -1,0 +1,266 @@
+"""The driver that Triton launches kernels with: it packs arguments, and tells the device which memory belongs to them.
+
+Triton's documentation of `triton.backends`: the entry point has a module ``driver`` with one class of drivers.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn, Protocol
+
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase, decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
+
+from dwarfgpu.runtimes.triton.connected import ConnectedDevice, script_frames
+
+_FORMATS = {
+    "i1": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u1": "?", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+    "fp16": "e", "fp32": "f", "f32": "f", "fp64": "d",
+}  # fmt: skip
+_TYPES = {
+    "i1": "bool", "i8": "char", "i16": "short", "i32": "int", "i64": "long", "u8": "uchar", "u16": "ushort",
+    "u32": "uint", "u64": "ulong", "fp16": "half", "fp32": "float", "f32": "float", "fp64": "double",
+}  # fmt: skip
+"""The types of arguments as OpenCL C calls them, which is how metadata does."""
+_LOCAL_SIZES = {"gfx950": 160 << 10, "gfx1250": 320 << 10}
+"""The bytes of local memory of a work-group; 64 KiB for others (LLVM's User Guide for AMDGPU, processors)."""
+_USUAL_SIZE = 64 << 10
+_MOST_WORK_ITEMS = 1024
+
+
+class KernelFailed(RuntimeError):
+    """A kernel has not run to its end."""
+
+
+class LaunchedOn(Protocol):
+    """A device, wherever it is."""
+
+    def load(self, request: dict[str, Any]) -> int:
+        """Return the number of a kernel's code."""
+
+    def launch(self, request: dict[str, Any], frames: Sequence[int]) -> None:
+        """Launch a kernel."""
+
+    def answer(self) -> dict[str, Any]:
+        """Return the processor, and what the last launch has come to."""
+
+
+class LoadedKernel:
+    """A kernel as Triton keeps it: it outlives a device, and is loaded by each one that launches it."""
+
+    def __init__(self, name: str, code: bytes, shared: int) -> None:
+        self.name, self.code, self.shared = name, code, shared
+
+
+class Launcher:
+    """Launches a kernel that Triton has compiled."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        self._metadata = metadata
+        descriptors = getattr(metadata, "tensordesc_meta", None)
+        self._signature = expand_signature(list(src.signature.values()), descriptors, "tensordesc")
+        function = getattr(src, "fn", None)
+        self._names = [*getattr(function, "arg_names", src.signature)]
+        own = dict(src.signature)
+        self._lengths = [len(expand_signature([kind], descriptors, "tensordesc")) for kind in own.values()]
+        self._launch = wrap_handle_tensordesc_impl(
+            self._launched, own, descriptors, lambda argument, _meta, _given: decompose_descriptor(argument)
+        )
+
+    def __call__(self, *given: Any) -> None:
+        *words, enter, leave = given[:9]
+        if enter is not None:
+            enter(words[-1])
+        self._launch(*words, enter, leave, given[9:])
+        if leave is not None:
+            leave(words[-1])
+
+    def _launched(self, *given: Any) -> None:
+        programs, kernel, arguments = given[:3], given[4], given[-1]
+        driver = active()
+        values: list[str] = []
+        tensors: list[Any] = []
+        names = (name for name, length in zip(self._names, self._lengths, strict=False) for _ in range(length))
+        called: list[tuple[str, str]] = []
+        for name, kind, argument in _leaves(self._signature, arguments, names):
+            called.append((name, _TYPES.get(kind.lstrip("*"), "") + "*" * kind.count("*")))
+            if not kind.startswith("*"):
+                values.append(_packed(kind, argument).hex())
+                continue
+            address = argument if isinstance(argument, int) else 0 if argument is None else int(argument.data_ptr())
+            values.append(struct.pack("<Q", address).hex())
+            if address and not isinstance(argument, int):
+                tensors.append(_described(name, argument))
+        if 0 in programs:
+            return
+        driver.launch(
+            kernel,
+            called,
+            {
+                "grid": programs,
+                "work_items": self._metadata.num_warps * self._metadata.warp_size,
+                "shared": kernel.shared,
+                "scratch": getattr(self._metadata, "global_scratch_size", 0),
+                "values": values,
+                "tensors": tensors,
+            },
+        )
+
+
+def _leaves(kinds: Sequence[Any], arguments: Sequence[Any], names: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the arguments of the kernel: name, type and value."""
+    for kind, argument in zip(kinds, arguments, strict=True):
+        name = next(names, "")
+        if isinstance(kind, tuple):
+            inner = (f"{name}[{number}]" for number in range(len(kind)))
+            yield from _leaves(kind, argument, inner)
+        elif kind != "constexpr":
+            yield name, kind, argument
+
+
+def _packed(kind: str, value: Any) -> bytes:
+    if kind == "bf16":
+        (bits,) = struct.unpack("<I", struct.pack("<f", value))
+        return struct.pack("<H", bits + 0x7FFF + (bits >> 16 & 1) >> 16)
+    if kind not in _FORMATS:
+        raise TypeError(f"kernels get no argument of type {kind} here")
+    return struct.pack(f"<{_FORMATS[kind]}", value)
+
+
+def _described(name: str, tensor: Any) -> list[Any]:
+    """Return the memory that a tensor is in, and what it is."""
+    while hasattr(tensor, "base") and hasattr(tensor.base, "data_ptr"):
+        tensor = tensor.base  # Triton's view as another type
+    shape = [*map(int, tensor.shape)]
+    strides, size, start = [*map(int, tensor.stride())], int(tensor.element_size()), int(tensor.data_ptr())
+    if hasattr(tensor, "untyped_storage"):
+        storage = tensor.untyped_storage()
+        first, length = storage.data_ptr(), storage.nbytes()
+    elif hasattr(tensor, "memory"):
+        first, length = tensor.memory
+    else:
+        last = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+        first, length = start, (last + 1) * size if all(shape) else 0
+    return [first, length, name, str(tensor.dtype).rpartition(".")[2], shape, strides, start, size]
+
+
+class _Utils:
+    """What Triton asks about the device."""
+
+    def get_device_properties(self, _device: int) -> dict[str, Any]:
+        processor = active().processor
+        return {
+            "max_shared_mem": _LOCAL_SIZES.get(processor, _USUAL_SIZE),
+            "multiprocessor_count": 4,
+            "sm_clock_rate": 1,
+            "mem_clock_rate": 1,
+            "mem_bus_width": 1,
+            "max_num_regs": 512,
+            "arch": processor,
+            "warpSize": _warp_size(processor),
+            "cooperativeLaunch": False,
+        }
+
+    def load_binary(self, name: str, code: bytes, shared: int, _device: int) -> tuple[Any, Any, int, int, int]:
+        kernel = LoadedKernel(name, code, shared)
+        return kernel, kernel, 0, 0, _MOST_WORK_ITEMS
+
+    def unload_module(self, _module: Any) -> None:
+        """Do nothing: code stays as long as the device."""
+
+
+def _warp_size(processor: str) -> int:
+    return 64 if processor.startswith("gfx9") else 32
+
+
+_processors: list[str] = []
+"""All that were in use: Triton keeps what it has compiled by the number of the device."""
+
+
+class TritonDriver(DriverBase):  # type: ignore[misc]
+    """A driver whose device is that of `dwarfgpu exec`, unless it is given one."""
+
+    def __init__(self, device: LaunchedOn | None = None) -> None:
+        super().__init__()
+        self.device = device or ConnectedDevice(os.environ["DWARFGPU_DEVICE"])
+        self.utils, self.launcher_cls = _Utils(), Launcher
+        self.processor = str(self.device.answer()["target"]).partition(":")[0]
+        self._loaded: dict[LoadedKernel, int] = {}
+        self._executed = 0
+        if self.processor not in _processors:
+            _processors.append(self.processor)
+
+    @classmethod
+    def is_active(cls) -> bool:
+        return "DWARFGPU_DEVICE" in os.environ
+
+    def launch(self, kernel: LoadedKernel, arguments: Sequence[tuple[str, str]], request: dict[str, Any]) -> None:
+        """Launch a kernel, whose arguments have some names; raise an error if it does not end."""
+        if kernel not in self._loaded:
+            code = {"name": kernel.name, "code": kernel.code.hex(), "arguments": arguments}
+            self._loaded[kernel] = self.device.load(code)
+        self.device.launch({"module": self._loaded[kernel], "name": kernel.name} | request, script_frames())
+        answer = self.device.answer()
+        self._executed += answer["executed"]
+        if answer["error"]:
+            raise KernelFailed(answer["error"])
+
+    def map_python_to_cpp_type(self, ty: str) -> NoReturn:
+        raise NotImplementedError(ty)
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("hip", self.processor, _warp_size(self.processor))
+
+    def get_current_device(self) -> int:
+        return _processors.index(self.processor)
+
+    def set_current_device(self, _device: int) -> None:
+        """Do nothing: there is one."""
+
+    def get_current_stream(self, _device: int = 0) -> int:
+        return 0
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cpu")
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """Return what measures a configuration: it runs once, and an executed instruction is a microsecond."""
+
+        def measured(call: Callable[[], object], *, quantiles: Sequence[float] | None = None, **_options: Any) -> Any:
+            before = self._executed
+            call()
+            time = (self._executed - before) / 1000
+            return time if quantiles is None else [time] * len(quantiles)
+
+        return measured
+
+
+def active() -> TritonDriver:
+    """Return the driver in use."""
+    from triton.runtime import driver
+
+    found = driver.active
+    if not isinstance(found, TritonDriver):
+        raise KernelFailed("the kernel was compiled for dwarfgpu, which is not in use any more")
+    return found
+
+
+def _with_hint(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what writes an error that ends the script, with a hint where it asks torch for a GPU."""
+
+    def told(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        hook(kind, error, trace)
+        if "CUDA" in str(error) and "torch" in sys.modules:
+            place = 'device="cpu"'
+            sys.stderr.write(f"hint: torch has no GPU here, and kernels use memory of the host: write {place}\n")
+
+    return told
+
+
+if TritonDriver.is_active():
+    sys.excepthook = _with_hint(sys.excepthook)

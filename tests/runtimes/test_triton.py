@@ -1,0 +1,113 @@
+"""Scripts that use Triton: what right kernels compute, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from dwarfgpu.runtimes.triton.program import TensorOrigin
+from tests.conftest import lacking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Linux")
+PROGRAMS = Path(__file__).with_name("programs")
+QUICK = ("add", "add_integers", "softmax", "histogram", "matmul_f16", "autotune", "attention", "descriptors", "tuples")
+MISSING_IN_GFX950 = ("v_bitop3_b32", "v_permlane32_swap_b32", "v_permlane16_swap_b32")
+"""Instructions without a meaning yet."""
+
+
+class Runs(Protocol):
+    def __call__(self, *words: object) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Runs]:
+    """Return what runs Python, or `dwarfgpu` with what follows its name, where Triton is installed."""
+    from tests.builders.triton import PACKAGE, installed_triton
+
+    folder = installed_triton()
+    if folder is None:
+        raise lacking(f"{PACKAGE} cannot be installed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder))
+        patch.setenv("TRITON_CACHE_DIR", str(folder.parent / "triton"))
+        patch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
+
+        def run(*words: object) -> subprocess.CompletedProcess[str]:
+            given = ["-m", *map(str, words)] if words[0] == "dwarfgpu" else [*map(str, words)]
+            return subprocess.run([sys.executable, *given], capture_output=True, text=True, check=False, timeout=500)
+
+        yield run
+
+
+def test_a_kernel_runs_and_a_wrong_one_is_found(run: Runs) -> None:
+    script = PROGRAMS / "add.py"
+    done = run("dwarfgpu", "exec", "--check", sys.executable, script)
+    assert (done.stdout, done.returncode) == ("right\n", 0)
+    assert done.stderr == "2 launches, 1 kernel, no error\n"
+    done = run("dwarfgpu", "exec", "--check=race,bounds", "--target=gfx1100", sys.executable, script, "wrong")
+    assert done.returncode == 1
+    text = " ".join(done.stderr.split())
+    for part in (
+        "error: invalid read: `x[1000]`, 4 bytes at",
+        "0 to 88 bytes past the end of `x`, float32[1000] (argument 0, 4000 bytes) read at add.py:16 in add",
+        "program (3,0,0), lane 20 in all: lanes 20-31 element [1000] of `x`, float32[1000], which has 4000 bytes",
+        "a = tl.load(x + at, mask=at < n)",
+        "launched at add.py:28 in <module>",
+        "KernelFailed: add: MEMORY_VIOLATION: no memory at",
+        "1 launch, 1 kernel, 2 errors",
+    ):
+        assert part in text, done.stderr
+    assert "work-group" not in text
+    assert "work-item" not in text
+
+
+def test_a_hint_where_a_script_wants_a_gpu(run: Runs, tmp_path: Path) -> None:
+    text = "def empty(*_shape, **_options):\n    raise AssertionError('Torch not compiled with CUDA enabled')\n"
+    (tmp_path / "torch.py").write_text(text)
+    script = tmp_path / "add.py"
+    script.write_text((PROGRAMS / "add.py").read_text().replace('if "cuda"', 'if True or "cuda"'))
+    done = run("dwarfgpu", "exec", sys.executable, script)
+    assert done.returncode == 1
+    assert 'hint: torch has no GPU here, and kernels use memory of the host: write device="cpu"\n' in done.stderr
+
+
+def test_kernels_compute_what_numpy_does(run: Runs) -> None:
+    done = run(PROGRAMS / "kernels.py", "gfx942", "race,bounds", *QUICK)
+    assert done.stdout.splitlines() == [f"{name}: right" for name in QUICK], done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_all_kernels_compute_what_numpy_does(run: Runs, processor: str) -> None:
+    """With all checks, which find no error, as without."""
+    for checks in ("-", "all"):
+        done = run(PROGRAMS / "kernels.py", processor, checks)
+        lines = done.stdout.splitlines()
+        assert len(lines) == 30, done.stderr
+        for line in lines:
+            is_missing = processor == "gfx950" and any(name in line for name in MISSING_IN_GFX950)
+            assert line.endswith(": right") or is_missing, done.stderr
+
+
+@pytest.mark.slow
+def test_the_debugger_stops_in_kernels(run: Runs) -> None:
+    commands = ("break add.py:18", "run", "bt", "info launches", "delete", "continue", "continue", "continue")
+    steps = [word for command in commands for word in ("-ex", command)]
+    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    for part in ("Waves 2-16 hit it too", "host #0  add.py:28 in <module>", "exited normally after 2 launches"):
+        assert part in done.stdout, done.stdout + done.stderr
+
+
+def test_elements_of_tensors() -> None:
+    origin = TensorOrigin("x", "float32", (4, 10), (16, 1), 0x1000, 4)
+    assert str(origin) == "`x`, float32[4, 10]"
+    assert [origin.element(0x1000 + at) for at in (0, 4 * 17, 4 * 64, -4)] == [
+        "element [0, 0]", "element [1, 1]", "element [4, 0]", None
+    ]  # fmt: skip
