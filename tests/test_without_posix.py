@@ -37,7 +37,9 @@ sys.platform = "win32"
 IMPORTS = """
 import dwarfgpu
 for module in pkgutil.walk_packages(dwarfgpu.__path__, "dwarfgpu."):
-    if not module.name.startswith(("dwarfgpu.examples", "dwarfgpu.gdb", "dwarfgpu.machines.gdb", "dwarfgpu.__main__")):
+    triton = "dwarfgpu.runtimes.triton.compiler", "dwarfgpu.runtimes.triton.driver"  # which Triton loads
+    of_others = "dwarfgpu.examples", "dwarfgpu.gdb", "dwarfgpu.machines.gdb", "dwarfgpu.__main__"
+    if not module.name.startswith((*of_others, *triton)):
         importlib.import_module(module.name)
 """
 BLUR = ("run", "blur.co", "blur", "--grid", "64", "--work-group", "64", "in=random(50)", "out=zeros(50)")
