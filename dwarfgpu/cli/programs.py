@@ -29,7 +29,10 @@ def execute_program(session: Session, options: Any) -> int:
     if options.core is not None and not os.path.isdir(options.core):
         raise UsageError(f"{options.core} is no folder", hint="--core takes a folder that exists")
     report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
-    with StartedProgram(words, lambda kind, number: _program(kind, number, options, report)) as started:
+    targets = options.target or ()
+    with StartedProgram(
+        words, lambda kind, number: _program(kind, number, options, report), targets=targets
+    ) as started:
         is_there = True
         while is_there:
             try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.children import PrivateFolder, end_program, start_program
 from dwarfgpu.errors import UsageError
 from dwarfgpu.runtimes.connection import Server, socket_path
+from dwarfgpu.runtimes.hip.hipcc import OF_HIPCC
 from dwarfgpu.runtimes.hip.library import install as install_hip
 from dwarfgpu.runtimes.hip.program import HipProgram
 from dwarfgpu.runtimes.opencl.library import install as install_opencl
@@ -47,13 +48,17 @@ def _api(number: int) -> type[CallingProgram]:
 
 
 class StartedProgram:
-    """A program that runs until `close`; ``begin`` makes what stands for it and for each child, by the API."""
+    """A program that runs until `close`; ``begin`` makes what stands for it and for each child, by the API.
+
+    What hipcc builds in it is for ``targets``, if there are any.
+    """
 
     def __init__(
         self,
         words: Sequence[str],
         begin: Callable[[type[CallingProgram], int], CallingProgram],
         *,
+        targets: Sequence[str] = (),
         is_apart: bool = False,
         output: int | None = None,
     ) -> None:
@@ -67,8 +72,11 @@ class StartedProgram:
             of_loaders = install_opencl(library)
             path = socket_path(self._folder.path)
             self._server = Server(path, lambda number, api: begin(_api(api), number))
-            searched = os.pathsep.join(filter(None, (str(library), os.environ.get("LD_LIBRARY_PATH"))))
-            variables = {"DWARFGPU_DEVICE": str(path), "LD_LIBRARY_PATH": searched, **of_loaders}
+            searched = ((name, (str(library), os.environ.get(name))) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH"))
+            folders = {name: os.pathsep.join(filter(None, paths)) for name, paths in searched}  # of loader and linker
+            variables = {"DWARFGPU_DEVICE": str(path), **folders, **of_loaders}
+            if targets:
+                variables[OF_HIPCC] = ",".join(targets)
             variables["TRITON_DEFAULT_BACKEND"] = TritonProgram.LIBRARY
             try:
                 self.process = start_program(words, variables, is_apart=is_apart, output=output)

@@ -25,6 +25,6 @@ def installed_triton() -> Path | None:
                 words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", part, PACKAGE]
                 if subprocess.run(words, check=False, capture_output=True).returncode:
                     return None
-                shutil.rmtree(part / "triton/backends/nvidia/bin", ignore_errors=True)  # half of all its bytes
+                shutil.rmtree(part / "triton/backends/nvidia/bin", ignore_errors=True)  # tools for other GPUs
                 part.rename(folder)
     return folder

@@ -117,12 +117,16 @@ def printed(name: str) -> tuple[list[str], str]:
 
 @pytest.mark.slow
 def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
-    """`compile` makes a program of host and device, and a code object where it is asked for one."""
+    """`compile` makes a program of host and device, and a code object where it is asked for one; `exec` may build."""
     for path in (PROGRAMS / "make").iterdir():
         shutil.copy(path, tmp_path)
     folder = {"cwd": tmp_path, "env": {**os.environ, "HIPCC": f"{sys.executable} -m dwarfgpu hipcc"}}
     done = dwarfgpu("exec", "make", "-s", "test", **folder)
     assert (done.returncode, "1 launch" in done.stderr) == (0, True), done.stderr
+    done = dwarfgpu("exec", "--target", "gfx90a", "make", "-s", "-B", "test", **folder)  # built for that processor
+    assert (done.returncode, "1 launch" in done.stderr) == (0, True), done.stderr
+    (tmp_path / "host.c").write_text("int hipInit(unsigned); int main(void) { return hipInit(0); }\n")
+    assert dwarfgpu("exec", "cc", "host.c", "-lamdhip64", "-o", "host", **folder).returncode == 0
     done = dwarfgpu("compile", "app.hip", "-o", "whole", "-O1", "-DFIRST=40", "--", "more.cpp", **folder)
     assert (done.returncode, dwarfgpu("exec", "./whole", **folder).returncode) == (0, 42), done.stderr
     assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout

@@ -15,6 +15,8 @@ from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.resolve import resolve
 
 SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
+OF_HIPCC = "HCC_AMDGPU_TARGET"
+"""The variable in which hipcc finds processors, between commas, where its words name none."""
 _ARCH = "--offload-arch="
 _LANGUAGE = "-x"
 _ONLY_DEVICE = "--cuda-device-only"
@@ -42,7 +44,7 @@ def compile_program(words: Sequence[str]) -> int:
         raise UsageError(message, kind="no_compiler", hint=f"CLANG names one from version {_OLDEST} on")
     words = [_ONLY_DEVICE if word == "--genco" else word for word in words]  # a word of hipcc alone
     processors = [*dict.fromkeys(word.removeprefix(_ARCH) for word in words if word.startswith(_ARCH))]
-    processors = processors or [USUAL_PROCESSOR]
+    processors = processors or list(filter(None, os.environ.get(OF_HIPCC, "").split(","))) or [USUAL_PROCESSOR]
     with PrivateFolder() as folder:
         command = [clang.path, "--driver-mode=g++", "-Wno-unused-command-line-argument"]
         others = [word for word in words if not word.startswith((_ARCH, ROCM))]
