@@ -5,6 +5,7 @@ import hashlib
 import json
 import random
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -270,10 +271,11 @@ def test_a_file_that_has_changed_is_opened_again(tmp_path):
 
 
 def test_files_in_memory_and_kernels_that_require_a_work_group():
-    file = opened(Path(fixture("gfx90a.w64.O2")).read_bytes())
+    content = Path(fixture("gfx90a.w64.O2")).read_bytes()
+    file = opened(content)
     machine = machine_for(file, "group_x")
     launch(machine, file, "group_x", grid=(64,), work_group=(64,))
-    assert machine.code_objects[0].sha256 is None
+    assert machine.code_objects[0].sha256 == sha256(content).hexdigest()
     assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", LaunchOptions(64)).start.geometry.work_group == (
         8,
         4,
