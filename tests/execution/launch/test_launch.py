@@ -5,7 +5,6 @@ import hashlib
 import json
 import random
 import subprocess
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +274,7 @@ def test_files_in_memory_and_kernels_that_require_a_work_group():
     file = opened(content)
     machine = machine_for(file, "group_x")
     launch(machine, file, "group_x", grid=(64,), work_group=(64,))
-    assert machine.code_objects[0].sha256 == sha256(content).hexdigest()
+    assert machine.code_objects[0].sha256 == hashlib.sha256(content).hexdigest()
     assert plan(opened(fixture("gfx90a.w64.O2")), "fixed_size", LaunchOptions(64)).start.geometry.work_group == (
         8,
         4,
