@@ -84,11 +84,11 @@ class Activation(LoneFrame):
         self.place = pc - 1 if (is_in_call if callee is None else is_call) else pc
         """The address to look up: of a caller one inside the call, as another function may begin after it."""
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
-        """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
+        """For each register the location of its value on entry, and whether that still needs a lane."""
         self.executed: str = ""
-        """Its caller, `AS_EXECUTED` and whether the registers tell another one; else it was not found so."""
+        """Its caller, `AS_EXECUTED` and whether the registers tell another one; empty without a recorded call."""
         self._changes = thread.backend.changes
-        """Up to which write it holds."""
+        """The count of writes for which what is known holds."""
         self._busy: set[int] = set()
         self._taken: set[int] | None = None
         """The registers in which others are stored, collected at the first use."""
@@ -104,7 +104,7 @@ class Activation(LoneFrame):
 
     @property
     def found(self) -> str:
-        """How it was found, where no call frame information leads to it: `AS_EXECUTED` or `BY_CODE`."""
+        """How it was found if its callee has no call frame information: `AS_EXECUTED` or `BY_CODE`; else empty."""
         if isinstance(self.callee, TailCall):
             return self.callee.found
         return "" if self.callee is None else self.callee.executed or self.callee.information.source
@@ -130,7 +130,7 @@ class Activation(LoneFrame):
 
     @cached_property
     def _lost(self) -> frozenset[int]:
-        """The registers that a function may have changed which it has called, and which ended with a call."""
+        """The registers that a called function may have changed before it ended with a tail call."""
         inner = self.callee
         while isinstance(inner, TailCall):
             inner = inner.callee
@@ -140,9 +140,9 @@ class Activation(LoneFrame):
             return frozenset()
 
     def unchanged_register(self, number: int, lanes: LaneSet) -> Location | None:
-        """Return where a register is if no inner activation has changed it; None where a rule says that one has.
+        """Return where a register is if no inner activation has changed it; None if a rule shows that one has.
 
-        That is for a register without a rule, of which nothing but the code of the activation tells that it is kept.
+        It is used for registers without a rule, which only the code of the activation shows to be kept.
         """
         inner = self
         while inner.callee is not None:
@@ -276,7 +276,7 @@ class Activation(LoneFrame):
         return location
 
     def _unspecified_rule(self, number: int) -> str:
-        """Return the default of a register without a rule, one of `Unspecified`.
+        """Return the default of a register without a rule, one of `UnspecifiedRegister`.
 
         It is the default of the target, with two exceptions that follow from the other rules. If these name every
         changed register, all others are unchanged; and a register in which another one is stored has changed.
@@ -389,7 +389,7 @@ class Activation(LoneFrame):
 class TailCall(Activation):
     """A subprogram whose last act was a call: its frame is gone, and its registers are those of the caller.
 
-    Return addresses do not show it. Debugging information that leaves no other way to the innermost function does.
+    Return addresses do not show it. It is found if the call sites leave only one way to the innermost function.
     """
 
     def __init__(self, thread: Thread, pc: int, callee: Activation, *, is_call: bool) -> None:
@@ -409,7 +409,7 @@ class TailCall(Activation):
 
 
 def is_open(location: Location, backend: Backend) -> bool:
-    """Return whether a location has no lane, in an address space where the address decides about lanes."""
+    """Return whether a location has no lane yet, and is in registers or an address space where lanes differ."""
     for place in location.places:
         storage: Any = place.storage
         if type(storage) is Memory:
@@ -448,7 +448,7 @@ class Information:
     follows_call: Callable[[int], bool] = lambda _pc: True
     """Whether an address can be where execution continues after a call, as far as that is known."""
     lost_in_call: Callable[[int], frozenset[int]] = lambda _place: frozenset()
-    """The registers of the caller, which called at an address, of which the rules cannot tell that they are kept."""
+    """The registers of a caller, which called at an address, that the rules cannot show to be kept."""
 
 
 class NoInformation(EvaluationError):
@@ -497,7 +497,7 @@ class Thread:
         self.register = cache(register or target.register)
         """The register with a DWARF number, or None."""
         self.default_rule = cache(target.unspecified_rule)
-        """The default of a register without a rule, one of `Unspecified`."""
+        """The default of a register without a rule, one of `UnspecifiedRegister`."""
         self.untouched = cache(target.untouched)
         """Whether a register without a rule is unchanged if the rules name the changed ones."""
         self.cfa_expression = cache(partial(_aspace_bregx, Format(target.address_size)))
@@ -533,7 +533,7 @@ def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
 # "The value of the return address register is used to determine the program location of the caller frame" (A.6.4.1).
 
 FREE_FRAMES = 32
-"""Frames further out, as of a stack without an end, are paid from the budget, and so are the places of their lanes."""
+"""Frames beyond this number, as of a stack without an end, are paid from the budget, with the places of their lanes."""
 LANE_COST = 4
 """What a frame costs for each lane of a wave."""
 

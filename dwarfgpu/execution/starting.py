@@ -1,7 +1,6 @@
 """Waves that start: the initial state of a dispatch, written into the columns of a machine.
 
-What is written are the rows that `targets.amdgpu.initial_state` gives, and no other register: what is not set is not
-known.
+Only the rows of `targets.amdgpu.initial_state` are written. All other registers stay unknown.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 MAX_WAVES = 1 << 20
 MAX_BYTES = 1 << 33
-"""Of the registers, local and scratch memory of all waves. Untouched memory costs little."""
+"""The most bytes of registers, local and scratch memory of all waves of a dispatch. Untouched memory costs little."""
 AT_ONCE = 1 << 14
 """The waves of a dispatch that a machine has at once, unless a launch says otherwise. The others start when these have
 ended, so a grid of any size runs in as much memory."""
 BYTES_AT_ONCE = 1 << 30
-"""Of the registers, local and scratch memory of these."""
+"""The same for the waves that a machine has at once."""
 _WINDOW = 1 << 16
 """The work-groups that a seed mixes."""
 _CHUNK = 4096
@@ -87,7 +86,7 @@ def check_room(waves: Demand) -> None:
 
 
 def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], groups: Any = None) -> range:
-    """Add the waves of a dispatch, the index of one of the machine's; returns their indices.
+    """Add the waves of a dispatch, which is given by its index in the machine; returns their indices.
 
     ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start.
     """
@@ -115,14 +114,14 @@ def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], 
 class StartingWaves:
     """The work-groups of a dispatch that start when earlier ones have ended, some at a time.
 
-    Their order is x, y, z; with a seed, each `_WINDOW` of them have another one.
+    Their order is x, y, z; with a seed, they are shuffled within windows of `_WINDOW`.
     """
 
     waves: Demand
     dispatch: int
     at_once: int
     prefix: str
-    """Of the names of waves, which are numbered as they start."""
+    """The begin of the names of waves, which are numbered as they start."""
     seed: int | None = None
     groups_started: int = 0
     waves_started: int = 0
@@ -205,7 +204,7 @@ def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: Gr
     # OPEN: what lanes without a work-item hold is not said; they share a register with those that have one.
     lanes = np.arange(start.wave_size, dtype=np.int64)
     waves, is_alike = place.wave, not any(start.geometry.remainders)
-    if is_alike:  # the work-groups: of 20,000 waves it takes a tenth of the time
+    if is_alike:  # one group is computed for all: a tenth of the time for 20,000 waves
         number = np.arange(int(waves.max()) + 1)
         place = GridPosition((number * 0,) * 3, number, number)
     for first in range(0, len(place.wave), _CHUNK):

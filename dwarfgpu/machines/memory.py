@@ -1,4 +1,4 @@
-"""The memory of a machine: one storage for each address space that is no view, seen through all of them.
+"""The memory of a machine: one store for each address space, and the spaces that are views of these stores.
 
 Global memory and GDS are one each; local memory belongs to a work-group, private memory to a wave. The bytes of an
 instance have keys with the number of the instance in the upper half: of a wave its index, of a work-group the
@@ -63,7 +63,7 @@ class StoredBytes:
     """The number of an address space that is no view."""
     keys: Array = field(eq=comparable)
     inside: Array | None = field(eq=comparable)
-    """Flags of the keys that are inside the address space, and of an instance that exists; None: all that are known."""
+    """For each key, whether it is inside the address space and its instance exists; None if all are."""
     slots: Any = slice(None)
     """The slots they belong to."""
     first: int = 0
@@ -116,7 +116,7 @@ class Memories:
         return self.stores.setdefault(space.number, Extents())
 
     def writable(self, address: int, size: int) -> memoryview:
-        """Return mapped global memory itself; it must have been mapped at once."""
+        """Return a writable view of mapped global memory, which must lie in one mapping."""
         space = self.target.default_space
         store = self.store(space)
         index = bisect_right(store.starts, address) - 1
@@ -433,7 +433,7 @@ class Memories:
     ) -> tuple[Array, Array | None]:
         """Return the keys of ranges of an address space that is no view, and flags of those that can be."""
         keys = _array(addresses, count)
-        if space.scope not in INSTANCED:  # whose keys are addresses: what is known of them is inside
+        if space.scope not in INSTANCED:  # keys are addresses here, and known bytes are always inside
             return keys, None
         import numpy as np
 

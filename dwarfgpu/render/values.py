@@ -73,7 +73,7 @@ class Look:
     space_name: Callable[[int], str | None] = _name_of_amdgpu
     """Returns the name of an address space that is not the default one."""
     printer: Callable[[Object, Look, int], str | None] | None = None
-    """Writes a value at some depth in the words of another debugger; None for one that is written here."""
+    """Writes a value at some depth as the debugger around would; None for a value that is written here."""
 
     def quoted(self, codes: Sequence[int], size: int, prefix: str, *, is_cut: bool = False) -> str:
         """Return characters of a size as a string."""
@@ -506,7 +506,7 @@ class ValueWriter:
             return False
 
     def _base(self, value: Object, base: Any, depth: int) -> str:
-        """Return a base class, which is shown only the first time where it is virtual, or at the same place."""
+        """Return a base class; a virtual base, and the same base at the same place, is shown only the first time."""
         if self.bases.has(value, base):
             return ""
         if base.is_virtual:
@@ -820,8 +820,8 @@ class _Json:
     ``real`` and ``imaginary``. Without a value there is a ``state``: ``undefined``, ``error`` with the reason,
     ``omitted`` beyond a limit, ``repeated`` for a base that is at the place of an equal one before it.
 
-    Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with
-    ``key`` and ``value``, or ``members``; ``raw`` has them as they are stored.
+    Objects of the C++ library are what they contain: ``summary`` or ``text``, with ``elements`` or ``members``; ``raw``
+    has them as they are stored.
     """
 
     def __init__(self, look: Look, *, is_cplus: bool) -> None:
@@ -1008,7 +1008,7 @@ def _complex_part(reading: Reading, scalar: Scalar) -> Any:
 
 
 def _float(pattern: int, scalar: Scalar) -> Any:
-    """Return a float where a double holds the number, else text with all its digits."""
+    """Return a float if a double holds the number exactly, else text with all its digits."""
     layout = scalar.layout
     if layout is None:
         return pattern

@@ -43,7 +43,7 @@ _AT_ONCE = 1 << 20
 _MOST_REPEATED = 64
 """How many launches are kept that others may repeat."""
 UNKNOWN = object()
-"""The call that freed a buffer, where nobody says which one did."""
+"""Stands for the call that freed a buffer, if it is unknown."""
 
 
 @define(eq=False)
@@ -59,7 +59,7 @@ class Misuse:
     """Other calls that belong to it, with what they are: ``("allocated", call)``."""
 
     def refuse(self) -> None:
-        """Raise it as an error of who has called."""
+        """Raise it as an error of the caller."""
         raise UsageError(self.message, kind=self.rule.replace("-", "_"))
 
 
@@ -227,9 +227,9 @@ class ProgramDevice:
     _named: dict[str, int] = field(factory=dict)
     """How many modules were made of bytes with a name."""
     _repeated: dict[Any, RepeatedLaunch] = field(factory=dict)
-    """The launches that others repeat with other arguments, by all that these have in common."""
+    """Launches that are kept to be repeated with other arguments, by all else that must be equal."""
     _places: dict[tuple[int, int], int] = field(factory=dict)
-    """Where the buffers are among those that each machine names, by their addresses."""
+    """The index of each buffer among those of its machine, by machine and address."""
 
     def __attrs_post_init__(self) -> None:
         self.checks = frozenset() if self.check is None else check_names(self.check, is_weak=False)
@@ -239,7 +239,7 @@ class ProgramDevice:
     def module(
         self, code: CodeObject | bytes | str | os.PathLike[str], name: str = "code", target: str | None = None
     ) -> LoadedModule:
-        """Return code as a module: a file, or its contents; of several processors that of the device."""
+        """Load code as a module, from a file or its contents; with code for several processors, that for the device."""
         target = target or self.target
         if isinstance(code, bytes):
             self._named[name] = count = self._named.get(name, 0) + 1
@@ -497,7 +497,7 @@ class ProgramDevice:
         self.report_launch(launch)
         if INIT in self.checks:
             is_followed = checks is not None and INIT in checks.checks
-            for buffer in self.leaks():  # what a launch writes that is not checked counts as defined
+            for buffer in self.leaks():  # after a launch without checks, all bytes count as defined
                 bits = _undefined_memory(launch).undefined_bits(buffer.address, buffer.size) if is_followed else None
                 buffer.undefined = bits
         if launch.has_ended:

@@ -40,7 +40,7 @@ def open_stopped(
 ) -> Stopped:
     """Open a state with its program: code and a snapshot or GPU core files, or a host program and its core file.
 
-    ``read`` returns the text of a file if it differs from the stored contents.
+    ``read`` returns the text of a file, which may differ from what is on disk.
     """
     states = [state] if isinstance(state, str) else list(state)
     kind = kind_of_state(states, file)
@@ -71,7 +71,7 @@ def _opened(kind: str | None, states: Sequence[str], file: CodeObject | None, op
 def open_snapshot(
     state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str, has_code: bool = False
 ) -> Machine:
-    """Open a snapshot without code; ``hint`` names the command that needs it.
+    """Open a snapshot without code; ``hint`` is that of the error for JSON that is no snapshot.
 
     With ``has_code`` the caller opens the code, and finds program counters that are given as names.
     """
@@ -97,7 +97,7 @@ def is_elf(path: str) -> bool:
         with open_input(path) as file:
             return file.read(4) == MAGIC
     except (MalformedFile, OSError):
-        return False  # reading it tells why
+        return False  # opening it later tells why
 
 
 def begins_json(path: str) -> bool:
@@ -108,7 +108,7 @@ def begins_json(path: str) -> bool:
         with open_input(path) as file:
             return file.read(64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
     except (MalformedFile, OSError):
-        return True  # reading it tells why
+        return True  # opening it later tells why
 
 
 def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None) -> bool:
@@ -157,7 +157,7 @@ def _code_named_by(state: str) -> list[str]:
         match = re.search(r'"code_objects"\s*:\s*(?=\[)', text)
         entries = [] if match is None else json.JSONDecoder().raw_decode(text, match.end())[0]
     except (DwarfGpuError, ValueError, RecursionError):
-        return []  # reading it tells why
+        return []  # opening it later tells why
     names = [entry.get("path") for entry in entries if isinstance(entry, dict)]
     return [os.path.join(folder, name) for name in names if isinstance(name, str) and "\0" not in name]
 

@@ -1,7 +1,7 @@
 """Why waves have stopped: the access that failed, the lanes that missed memory, and the argument they missed.
 
-A machine that runs stops before the instruction. Hardware stops later, so there the accesses that were still
-outstanding are tried as well, with the addresses that their registers make, unless these were written since.
+A simulated wave stops before the instruction that fails, hardware after it. For hardware, accesses that were
+outstanding are examined as well, if the registers of their addresses have not been written since.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ ASSERTIONS = frozenset(("__assert_fail", "__assertfail", "__glibcxx_assert_fail"
 NULL = 1 << 16
 """Addresses below this are those of a null pointer, with the offset of an element."""
 NEAR = 1 << 16
-"""An address that is not as near to a buffer may belong to any."""
+"""Farther than this from every buffer, an address is said to belong to none."""
 FEW, MOST_CHARACTERS = 16, 200
 """The elements of values that are shown, so that a fault fits on one screen, and those of the texts of assertions."""
 MOST_CALLS = 1000
 """How many frames are looked at for calls of the same function."""
 MAX_CALLERS = 4
-"""So many of the calls that led to a place are told."""
+"""How many of the calls that led to a place are shown."""
 MAX_TRIED = 64
 """How many expressions are compared with the addresses of the lanes."""
 _PointerRow = tuple[str, int, "int | None", int]
@@ -138,7 +138,7 @@ class LanesOutside:
     items: tuple[Triple | None, ...] = field(repr=False)
     """The work-item of each lane, where it is known."""
     addresses: tuple[int, ...] = field(default=(), repr=False)
-    """The address of each lane, or that of the wave; none where nothing is accessed."""
+    """The address of each lane, or that of the wave; empty if nothing is accessed."""
     origin: Triple | None = None
     """The global id of the first work-item of the work-group."""
 

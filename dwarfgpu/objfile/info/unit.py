@@ -43,7 +43,7 @@ class Unit:
         self.source = dwarf.source
         self.header = header
         self.contributions = contributions
-        """Where the part of this unit in each section begins, and its size, in a package."""
+        """For a unit of a package (.dwp), the start and the size of its part of each section."""
         self.section = header.section
         self.offset = header.offset
         self.format = header.format
@@ -281,7 +281,7 @@ class Unit:
 
     @property
     def dwo_id(self) -> int | None:
-        """What a skeleton and its split unit have in common."""
+        """The number that a skeleton and its split unit share."""
         if self.header.dwo_id is not None:
             return self.header.dwo_id
         return self.root_number(dw.DW_AT_GNU_dwo_id, dw.DW_AT_dwo_id)

@@ -152,9 +152,8 @@ class Values(ShownInNotebooks):
     ``array`` is of a numpy type that is like the type of the program: a number for a scalar, a record for a structure,
     bytes (``V8``) for what numpy has no type for. Without numpy it is a list of numbers, lists and dictionaries.
 
-    Inside every answer has an axis of waves, which is one long for a question about a frame. What users see of such a
-    question has no such axis: `by_wave` says which. Of waves the array is ``array[wave, lane]``, and what else has one
-    item a lane has a list a wave.
+    Internally every answer has an axis of waves. For one frame its length is 1, and users do not see it (`by_wave`).
+    For several waves the array is ``array[wave, lane]``, and lists with an item a lane become one list a wave.
 
     >>> import dwarfgpu as dg
     >>> values = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["even"].values()
@@ -198,9 +197,9 @@ class Values(ShownInNotebooks):
         self.repaired: tuple[AsWritten, ...] = ()
         """The variables in it that were read as their producer means."""
         self.possible_repairs: tuple[Repair, ...] = ()
-        """What variables in it have the shape of, and were not repaired."""
+        """The repairs that fit a variable in it, but were not applied."""
         self.kept: dict[str, tuple[str, ...]] = {}
-        """For variables in it the registers that count as kept across a call, because their locations hold after it."""
+        """By variable, the registers that count as kept by a call because its location holds after the call, too."""
         self.problems: list[DwarfGpuError] = []
         self.raises_misuse = False
         """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
@@ -408,7 +407,7 @@ class Values(ShownInNotebooks):
         return self.at(wave, self.lanes.index(lane))
 
     def at(self, wave: int, position: int) -> LaneAnswer:
-        """Return the same for a lane by its position."""
+        """Return the answer of a lane, given its position and that of its wave."""
         slot = wave * len(self.lanes) + position
         for chunk in self._chunks:
             inside = chunk.position_of(slot)
