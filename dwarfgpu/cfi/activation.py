@@ -715,7 +715,7 @@ class CallStack:
         if start == inner.information.start and cfa == inner.cfa(self.thread.lanes):
             return End(SAME_FRAME, f"the CFA does not move from frame {inner.level} to its caller in the same function")
         if not self._identify(caller, cfa):
-            return End(CYCLE, f"frame {caller.level} would be one that is in the stack already")
+            return End(CYCLE, f"frame {caller.level} repeats an earlier one: the stack may be damaged")
         return None
 
     def _identify(self, activation: Activation, cfa: Location) -> bool:

@@ -343,8 +343,9 @@ class ProgramDevice:
         beyond = address + size - buffer.address - buffer.size
         if beyond > 0:
             start = address - buffer.address
-            where = f"bytes {start} to {start + size - 1} of {self.name_of(buffer)}, which has {buffer.size} bytes"
-            self.report_problem(Misuse("bounds-host", f"{what} are {where}", origin, known))
+            message = f"{what} goes beyond {self.name_of(buffer)}, which has {buffer.size} bytes"
+            where = f"bytes {start} to {start + size - 1}"
+            self.report_problem(Misuse("bounds-host", f"{message}: {where}", origin, known))
             return None
         return buffer
 

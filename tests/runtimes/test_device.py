@@ -50,8 +50,8 @@ def test_what_is_refused() -> None:
     memory = device.malloc(200)
     kernel = device.module(BLUR).kernel("blur")
     for call, text in (
-        (lambda: device.read(memory, 300), "bytes 0 to 299 of buffer"),
-        (lambda: device.write(memory, bytes(201)), "bytes 0 to 200 of buffer"),
+        (lambda: device.read(memory, 300), "which has 200 bytes: bytes 0 to 299"),
+        (lambda: device.write(memory, bytes(201)), "which has 200 bytes: bytes 0 to 200"),
         (lambda: device.free(memory + 4), "no buffer begins there"),
         (lambda: device.module(b"xx"), "neither an ELF file"),
         (lambda: dg.Device("gfx90a").module(BLUR), "is for gfx1100, and the device is gfx90a"),

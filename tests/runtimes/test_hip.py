@@ -47,7 +47,10 @@ WRONG = {
     "trap": ("ASSERT_TRAP", "launched at wrong.hip:21 in main"),
     "host-pointer": ("MEMORY_VIOLATION", "launched at wrong.hip:22 in main"),
     "freed": ("in `other` from wrong.hip:17, which had 256 bytes and was freed",),
-    "copy": ("the source of a copy are bytes 0 to 259 of `cells` from wrong.hip:16", "at wrong.hip:27 in main"),
+    "copy": (
+        "the source of a copy goes beyond `cells` from wrong.hip:16, which has 256 bytes: bytes 0 to 259",
+        "at wrong.hip:27 in main",
+    ),
     "direction": ("hipMemcpyHostToDevice has a destination that is memory of the host", "at wrong.hip:28 in main"),
     "twice": ("`cells` from wrong.hip:16 is freed twice", "freed first at wrong.hip:29 in main"),
     "unknown": ("is freed, and no buffer begins there", "at wrong.hip:30 in main"),
@@ -161,8 +164,8 @@ def test_wrong(built: Callable[[str], Path], name: str) -> None:
 def test_messages_are_folded(built: Callable[[str], Path]) -> None:
     """Those about the host fit a terminal, as findings of kernels do."""
     lines = dwarfgpu("exec", built("wrong"), "copy").stderr.splitlines()
-    assert lines[0] == "error: the source of a copy are bytes 0 to 259 of `cells` from wrong.hip:16,"
-    assert lines[1] == "  which has 256 bytes"
+    assert lines[0] == "error: the source of a copy goes beyond `cells` from wrong.hip:16, which has 256"
+    assert lines[1] == "  bytes: bytes 0 to 259"
 
 
 def test_race(built: Callable[[str], Path]) -> None:
