@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -22,17 +23,16 @@ def execute_program(session: Session, options: Any) -> int:
     from dwarfgpu.runtimes.started import StartedProgram, check_program
 
     words = [options.program, *options.rest]
-    check_program(words, options.target or ())
+    targets = options.target or ()
+    check_program(words, targets)
     files = [*(options.report or ()), *([options.sarif] if options.sarif else ())]
     for path in files:
         check_report_file(path)
     if options.core is not None and not os.path.isdir(options.core):
         raise UsageError(f"{options.core} is no folder", hint="--core takes a folder that exists")
     report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
-    targets = options.target or ()
-    with StartedProgram(
-        words, lambda kind, number: _program(kind, number, options, report), targets=targets
-    ) as started:
+    begin = partial(_program, options=options, report=report)
+    with StartedProgram(words, begin, targets=targets) as started:
         is_there = True
         while is_there:
             try:

@@ -217,7 +217,7 @@ def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool =
     if fault.cause is not None:
         yield from fitted(shown(fault.cause), 2)
     for lanes in fault.lanes[:MAX_LINES]:
-        yield from fitted(f"{_lanes_text(lanes, fault.source)}", 2)
+        yield from fitted(_lanes_text(lanes, fault.source), 2)
     several = len(fault.accesses) > 1
     if several:
         yield from fitted(f"one of {len(fault.accesses)} accesses; the first is the likeliest: {fault.rank}", 2)

@@ -74,10 +74,13 @@ def report_text(
         where = "" if report.position is None else f" {'to' if is_asked else 'at'} {report.position}"
         reason = halt.reason if not report.has_failed else style("error", halt.reason)
         yield from folded(f"{name}: {reason}{where}", room(), 2)
+        file = None if report.position is None else report.position.file
         for wave in report.waves[:MAX_WAVES]:
-            file = None if report.position is None else report.position.file
-            group = group_words(wave.work_group, file)
-            parts = [f"  wave {wave.id}", group, lanes_text(wave.lanes) if wave.lanes else ""]
+            parts = [
+                f"  wave {wave.id}",
+                group_words(wave.work_group, file),
+                lanes_text(wave.lanes) if wave.lanes else "",
+            ]
             parts.append("" if wave.work_items is None else items_text(wave.lanes, wave.work_items, wave.origin, file))
             yield from fitted(", ".join(filter(None, parts)), 4)
         more = len(report.waves) - MAX_WAVES

@@ -243,7 +243,7 @@ class ProgramDevice:
         target = target or self.target
         if isinstance(code, bytes):
             self._named[name] = count = self._named.get(name, 0) + 1
-            name = name if count == 1 else f"{name} ({count})"  # the machine knows code by its name
+            name = name if count == 1 else f"{name} ({count})"  # each module has variables of its own
             container = Container(memoryview(code), name=name, target_of=target_name_of)
             return LoadedModule(self, runnable(CodeObject(container.image(container.select(target)), None, name)))
         file = code if isinstance(code, CodeObject) else opened(os.fspath(code))

@@ -72,12 +72,11 @@ class StartedProgram:
             of_loaders = install_opencl(library)
             path = socket_path(self._folder.path)
             self._server = Server(path, lambda number, api: begin(_api(api), number))
-            searched = ((name, (str(library), os.environ.get(name))) for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH"))
-            folders = {name: os.pathsep.join(filter(None, paths)) for name, paths in searched}  # of loader and linker
-            variables = {"DWARFGPU_DEVICE": str(path), **folders, **of_loaders}
+            variables = {"DWARFGPU_DEVICE": str(path), "TRITON_DEFAULT_BACKEND": TritonProgram.LIBRARY, **of_loaders}
+            for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH"):  # of the loader, and of compilers of the host
+                variables[name] = os.pathsep.join(filter(None, (str(library), os.environ.get(name))))
             if targets:
                 variables[OF_HIPCC] = ",".join(targets)
-            variables["TRITON_DEFAULT_BACKEND"] = TritonProgram.LIBRARY
             try:
                 self.process = start_program(words, variables, is_apart=is_apart, output=output)
             except BaseException:
