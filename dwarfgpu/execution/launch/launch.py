@@ -246,12 +246,9 @@ def _loaded(machine: Gpu, file: CodeObject) -> machines.LoadedCodeObject | None:
 
 def code_record(file: CodeObject, load_address: int) -> machines.LoadedCodeObject:
     """Return the record of a file in a machine, with the hash of the code object, unless it is a part of a file."""
-    import hashlib
-
     image = file.image
     whole = image.path is None or image.name == image.path
-    digest = hashlib.sha256(image.data).hexdigest() if whole else None
-    return machines.LoadedCodeObject(image.name, load_address, digest)
+    return machines.LoadedCodeObject(image.name, load_address, image.digest if whole else None)
 
 
 def _counts(kernel: Kernel) -> RegisterCounts:

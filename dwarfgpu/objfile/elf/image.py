@@ -126,6 +126,13 @@ class Image:
         sections = self.sections_named(name)
         return sections[0] if sections else None
 
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of its bytes, which a launch compares with those of code that is loaded."""
+        import hashlib
+
+        return hashlib.sha256(self.data).hexdigest()
+
     def sections_named(self, name: str) -> tuple[Section, ...]:
         """Return all sections with a name: a relocatable file has one for each group (COMDAT), as type units are."""
         sections = self._by_name.get(name)
