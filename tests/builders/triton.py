@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGE = "triton==3.9.0"
+PACKAGE = "triton==3.8.0" if sys.version_info < (3, 11) else "triton==3.9.0"
+"""3.9 has no file for Python 3.10."""
 
 
 def installed_triton() -> Path | None:
