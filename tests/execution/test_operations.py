@@ -551,6 +551,10 @@ def test_sums_and_conversions_in_directions(bench):
         it.vector(0, np.full(32, 1.5, np.float32))
         it.run("v_sub_f32 v1, v0, v0\nv_add_f32 v2, 0, v1")
         assert math.copysign(1, it.read(1, "f4")[0, 0]) == sign
+        it.vector(4, np.full(32, 2.0**-600))
+        it.run("v_mov_b32 v0, 1\nv_fma_f32 v1, v0, v0, -v3\nv_fma_f64 v[2:3], v[4:5], v[4:5], -v[6:7]")
+        for found in it.read(1, "f4"), it.read(2, "f8"):  # a small positive number, however 0 is signed that is added
+            assert math.copysign(1, found[0, 0]) == 1
     it = bench("gfx1030", 32, mode=0xF3)
     assert "v_ldexp_f32 rounded to zero" in str(raised(UnknownInstruction, it.run, "v_ldexp_f32 v0, v1, v2"))
     it.run("v_max_f32 v0, v1, v2\nv_rcp_f32 v0, v1")

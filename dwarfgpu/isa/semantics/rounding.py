@@ -98,23 +98,27 @@ def _sum_of_product(left: Lanes, right: Lanes, other: Lanes, dtype: Any, way: in
     """Return ``left * right + other``, rounded once, in a direction."""
     left, right, other = np.broadcast_arrays(left, right, other)
     if dtype is np.float64:
-        result = _exactly(left, right, other, way)
+        nearest, error = _exactly(left, right, other)
     else:
-        result = moved(floats.fused_double(left, right, other), dtype, way)
+        nearest, error = _narrowed(floats.fused_double(left, right, other), dtype)
+    result = _neighbour(nearest, error, way)
     if way == DOWN:  # a sum of opposite numbers is -0, but not one of two +0
-        is_zero = (
-            (result == 0) & (left * right == -other) & ~((other == 0) & ~np.signbit(other) & ~np.signbit(left * right))
-        )
-        result = np.where(is_zero & np.isfinite(other), dtype(-0.0), result)
+        are_positive = (other == 0) & ~np.signbit(other) & ~np.signbit(left * right)
+        result = np.where((nearest == 0) & (error == 0) & ~are_positive, dtype(-0.0), result)
     return result
 
 
 def moved(wide: Lanes, dtype: Any, way: int) -> Lanes:
     """Return doubles as floats of a type, rounded in a direction."""
+    return _neighbour(*_narrowed(wide, dtype), way)
+
+
+def _narrowed(wide: Lanes, dtype: Any) -> tuple[Lanes, Lanes]:
+    """Return the nearest floats, and what they lack."""
     with np.errstate(all="ignore"):
         nearest = wide.astype(dtype)
         error = wide - nearest.astype(np.float64)
-    return _neighbour(nearest, np.where(np.isinf(wide), 0, error), way)
+    return nearest, np.where(np.isinf(wide), 0, error)
 
 
 def _neighbour(nearest: Lanes, error: Lanes, way: int) -> Lanes:
@@ -133,7 +137,8 @@ def _neighbour(nearest: Lanes, error: Lanes, way: int) -> Lanes:
     return np.where((result == 0) & (nearest < 0), kind(-0.0), result)
 
 
-def _exactly(left: Lanes, right: Lanes, other: Lanes, way: int) -> Lanes:
+def _exactly(left: Lanes, right: Lanes, other: Lanes) -> tuple[Lanes, Lanes]:
+    """Return the nearest doubles, and the sign of what they lack."""
     nearest = floats.fused_long(left, right, other)
     error = np.zeros(nearest.shape)
     finite = np.isfinite(left) & np.isfinite(right) & np.isfinite(other)
@@ -144,4 +149,4 @@ def _exactly(left: Lanes, right: Lanes, other: Lanes, way: int) -> Lanes:
             error[index] = -rounded
         else:
             error[index] = (exact > Fraction(rounded)) - (exact < Fraction(rounded))
-    return _neighbour(nearest, error, way)
+    return nearest, error
