@@ -24,6 +24,7 @@ from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import announce, is_watched
 from dwarfgpu.regular_files import read_input
+from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import Target
 
@@ -267,7 +268,11 @@ class Library:
     def _words(self, part: str) -> list[str]:
         language = part.rpartition(".")[2]
         # else clang makes sin and cos, from which sincos is made, a call of sincos
-        return [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
+        words = [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
+        processor = processor_named(self._target.name.removeprefix("amdgcn-").partition("-wave")[0])
+        if part == _ROCM and processor is not None:
+            words += [f"-DDG_ISA={processor.isa_version}", f"-DDG_LANES={self._target.lane_count}"]
+        return words
 
     def key(self, part: str) -> bytes:
         """Return the hash of all that the bitcode of a part depends on."""

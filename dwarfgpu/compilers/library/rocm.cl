@@ -69,6 +69,43 @@ ROUNDINGS(float, f32, half, f16) ROUNDINGS(double, f64, half, f16) ROUNDINGS(dou
 ROUNDINGS(int, s32, float, f32) ROUNDINGS(uint, u32, float, f32) ROUNDINGS(long, s64, float, f32)
 ROUNDINGS(ulong, u64, float, f32) ROUNDINGS(long, s64, double, f64) ROUNDINGS(ulong, u64, double, f64)
 
+/* MODE holds how floats are rounded: its two lowest bits of 32 bits, the next two of 64. The three instructions stay together. */
+#define SET_MODE(bit, how) "s_setreg_imm32_b32 hwreg(HW_REG_MODE, " #bit ", 2), " #how "\n\t"
+#define IN_MODE(f, op, operands, T, s, bit, r, how, parameters, ...) HERE T __ocml_##f##_##r##_##s parameters { \
+  T result; \
+  __asm__ volatile(SET_MODE(bit, how) op #s " %0, " operands "\n\t" SET_MODE(bit, 0) : "=&v"(result) : __VA_ARGS__); \
+  return result; }
+#define IN_MODES(T, s, bit, r, how) \
+  IN_MODE(add, "v_add_", "%1, %2", T, s, bit, r, how, (T x, T y), "v"(x), "v"(y)) \
+  IN_MODE(mul, "v_mul_", "%1, %2", T, s, bit, r, how, (T x, T y), "v"(x), "v"(y)) \
+  IN_MODE(fma, "v_fma_", "%1, %2, %3", T, s, bit, r, how, (T x, T y, T z), "v"(x), "v"(y), "v"(z)) \
+  HERE T __ocml_sub_##r##_##s(T x, T y) { return __ocml_add_##r##_##s(x, -y); }
+IN_MODES(float, f32, 0, rtp, 1) IN_MODES(float, f32, 0, rtn, 2) IN_MODES(float, f32, 0, rtz, 3)
+IN_MODES(double, f64, 2, rtp, 1) IN_MODES(double, f64, 2, rtn, 2) IN_MODES(double, f64, 2, rtz, 3)
+/* A double is closer to a quotient or root of floats than to any float beside it, so it rounds as they do. Of doubles, the
+   rest that fma finds says on which side of the nearest one they are: of numbers around 1, where the rest is exact. */
+#define RTP(x, rest) ((rest) > 0)
+#define RTN(x, rest) -((rest) < 0)
+#define RTZ(x, rest) ((x) > 0 ? RTN(x, rest) : RTP(x, rest))
+static double dg_neighbour(double x, int side) { return side ? nextafter(x, side * (double)INFINITY) : x; }
+#define STEPPED(r, TO) \
+  HERE float __ocml_div_##r##_f32(float x, float y) { return convert_float_##r((double)x / y); } \
+  HERE float __ocml_sqrt_##r##_f32(float x) { return convert_float_##r(sqrt((double)x)); } \
+  double __ocml_div_##r##_f64(double x, double y) { \
+    if (!(isfinite(x) && isfinite(y) && x && y)) return x / y; \
+    int ex = ilogb(x), ey = ilogb(y), e = ex - ey; \
+    x = ldexp(x, -ex), y = ldexp(y, -ey); \
+    double q = x / y, rest = fma(-q, y, x) * y; \
+    q = dg_neighbour(q, TO(q, rest)); \
+    return __ocml_mul_##r##_f64(ldexp(q, clamp(e, -1000, 1000)), ldexp(1.0, clamp(e - clamp(e, -1000, 1000), -1074, 1023))); } \
+  double __ocml_sqrt_##r##_f64(double x) { \
+    if (!(isfinite(x) && x > 0)) return sqrt(x); \
+    int e = ilogb(x) >> 1; \
+    x = ldexp(x, -2 * e); \
+    double root = sqrt(x), rest = fma(-root, root, x); \
+    return ldexp(dg_neighbour(root, TO(root, rest)), e); }
+STEPPED(rtp, RTP) STEPPED(rtn, RTN) STEPPED(rtz, RTZ)
+
 /* ---- work-items, lanes, integers ---- */
 #define ASKED(f) HERE size_t __ockl_##f(uint d) { return f(d); }
 ASKED(get_local_id) ASKED(get_group_id) ASKED(get_global_id) ASKED(get_global_offset) ASKED(get_local_size)
@@ -121,7 +158,8 @@ HERE void __atomic_work_item_fence(uint flags, memory_order o, memory_scope s) {
 /* ---- what the functions of ROCm's own bitcode ask for ---- */
 #define CONTROL(T, name, value) __attribute__((weak, visibility("hidden"))) __constant const T __oclc_##name = value;
 CONTROL(uchar, finite_only_opt, 0) CONTROL(uchar, unsafe_math_opt, 0) CONTROL(uchar, daz_opt, 0) CONTROL(uchar, correctly_rounded_sqrt32, 1)
-CONTROL(int, ABI_version, DG_ABI * 100)
+CONTROL(int, ABI_version, DG_ABI * 100) CONTROL(int, ISA_version, DG_ISA) CONTROL(uchar, wavefrontsize64, DG_LANES == 64)
+CONTROL(uint, wavefrontsize_log2, DG_LANES == 64 ? 6 : 5)
 
 /* ---- calls of the host: a wave fills a packet, sends an interrupt, and waits ---- */
 typedef struct { ulong next, lanes; uint service, control; } dg_packet;

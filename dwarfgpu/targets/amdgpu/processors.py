@@ -166,6 +166,13 @@ class Processor:
         return int(digits if generic else digits[:-2])
 
     @property
+    def isa_version(self) -> int:
+        """Its number in ROCm's device library: 9010 of gfx90a, 10300 of gfx10-3-generic."""
+        digits, _, generic = self.name.removeprefix("gfx").partition("-")
+        minor, step = (generic[0], "0") if generic else (digits[-2], digits[-1])
+        return self.major * 1000 + (int(minor) * 100 if minor.isdigit() else 0) + int(step, 16)
+
+    @property
     def local_memory_size(self) -> int:
         """The number of bytes of local memory that a work-group can have."""
         sizes = (word.removeprefix("lds-") for word in self.features if word.startswith("lds-"))

@@ -1,4 +1,5 @@
 #include <hip/hip_runtime.h>
+#include <cfenv>
 #include <cmath>
 #include <cstdio>
 __global__ void calls(double *out) {
@@ -14,6 +15,53 @@ __global__ void calls(double *out) {
     __ockl_fprintf_append_args(message, 1, i, 0, 0, 0, 0, 0, 0, 1);
   }
 }
+#ifdef __gfx90a__
+#define VERSION 9010
+#else
+#define VERSION 11000
+#endif
+#define FUNCTIONS(add, sub, mul, div, fma, sqrt) { add(x, y), sub(x, y), mul(x, y), div(x, y), fma(x, y, z), sqrt(x) }
+#define ALL(T, s) template <> __device__ Results<T> here(T x, T y, T z, int how) { \
+  if (how == 0) return FUNCTIONS(__ocml_add_rtp_##s, __ocml_sub_rtp_##s, __ocml_mul_rtp_##s, __ocml_div_rtp_##s, __ocml_fma_rtp_##s, __ocml_sqrt_rtp_##s); \
+  if (how == 1) return FUNCTIONS(__ocml_add_rtn_##s, __ocml_sub_rtn_##s, __ocml_mul_rtn_##s, __ocml_div_rtn_##s, __ocml_fma_rtn_##s, __ocml_sqrt_rtn_##s); \
+  return FUNCTIONS(__ocml_add_rtz_##s, __ocml_sub_rtz_##s, __ocml_mul_rtz_##s, __ocml_div_rtz_##s, __ocml_fma_rtz_##s, __ocml_sqrt_rtz_##s); }
+template <class T> struct Results { T of[6]; };
+template <class T> __device__ Results<T> here(T, T, T, int);
+ALL(float, f32) ALL(double, f64)
+template <class T> __global__ void rounded(const T *in, Results<T> *out) {
+  int i = __ockl_get_local_id(0);
+  for (int how = 0; how < 3; how++) out[3 * i + how] = here(in[3 * i], in[3 * i + 1], in[3 * i + 2], how);
+}
+__global__ void constants(bool *out) {
+  *out = __oclc_ISA_version == VERSION && __oclc_wavefrontsize64 == (__builtin_amdgcn_wavefrontsize() == 64);
+}
+/* Count the results that are not those of the host, which is set to the same rounding. */
+template <class T, class Bits> void compare(int least, int most) {
+  const int count = 64, modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  static T in[3 * count];
+  static Results<T> out[3 * count];
+  unsigned long seed = 7;
+  for (T &each : in) {
+    seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+    each = ldexp((T)(long)(seed >> 11 | 1), least + (int)(seed >> 33) % (most - least) - 53) * (seed >> 63 ? -1 : 1);
+  }
+  for (int i = 0; i < 24; i++) in[i] = (T)(i / 3 + 1) / (T)(i % 3 + 1), in[3 * i + 2] = -in[3 * i] * in[3 * i + 1];
+  T *from; Results<T> *to;
+  (void)hipMalloc((void **)&from, sizeof in); (void)hipMalloc((void **)&to, sizeof out);
+  (void)hipMemcpy(from, in, sizeof in, hipMemcpyHostToDevice);
+  rounded<T><<<1, count>>>(from, to);
+  (void)hipMemcpy(out, to, sizeof out, hipMemcpyDeviceToHost);
+  int wrong[6] = {};
+  for (int k = 0; k < 3 * count; k++) {
+    volatile T x = in[k / 3 * 3], y = in[k / 3 * 3 + 1], z = in[k / 3 * 3 + 2];
+    fesetround(modes[k % 3]);
+    volatile T there[] = FUNCTIONS([](T x, T y) { return x + y; }, [](T x, T y) { return x - y; }, [](T x, T y) { return x * y; }, [](T x, T y) { return x / y; }, std::fma, std::sqrt);
+    fesetround(FE_TONEAREST);
+    for (int f = 0; f < 6; f++) wrong[f] += there[f] == there[f] ? __builtin_bit_cast(Bits, out[k].of[f]) != __builtin_bit_cast(Bits, (T)there[f]) : out[k].of[f] == out[k].of[f];
+  }
+  printf("%d %d %d %d %d %d\n", wrong[0], wrong[1], wrong[2], wrong[3], wrong[4], wrong[5]);
+  (void)hipFree(from); (void)hipFree(to);
+}
 int main() {
   double *out, host[8];
   (void)hipMalloc((void **)&out, sizeof host);
@@ -21,6 +69,14 @@ int main() {
   (void)hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost);
   for (double each : host) printf("%.6f\n", each);
   (void)hipFree(out);
+  compare<float, int>(-70, 70); compare<float, int>(-149, -60);
+  compare<double, long>(-500, 500); compare<double, long>(-1074, -500);
+  bool *are_right, is_right = false;
+  (void)hipMalloc((void **)&are_right, 1);
+  constants<<<1, 1>>>(are_right);
+  (void)hipMemcpy(&is_right, are_right, 1, hipMemcpyDeviceToHost);
+  printf("constants %d\n", is_right);
+  (void)hipFree(are_right);
 }
 // Prints:
 // 7.000000
@@ -31,4 +87,9 @@ int main() {
 // 926.000000
 // 5046.000000
 // 40626.000000
-// 1 launch, 1 kernel, no error
+// 0 0 0 0 0 0
+// 0 0 0 0 0 0
+// 0 0 0 0 0 0
+// 0 0 0 0 0 0
+// constants 1
+// 6 launches, 4 kernels, no error

@@ -19,6 +19,13 @@ hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, hi
 __device__ size_t __ockl_get_local_id(unsigned);
 __device__ unsigned __ockl_activelane_u32();
 __device__ int __ockl_wgred_add_i32(int);
+#define ROUNDED(T, s, r) \
+  __device__ T __ocml_add_##r##_##s(T, T), __ocml_sub_##r##_##s(T, T), __ocml_mul_##r##_##s(T, T), __ocml_div_##r##_##s(T, T); \
+  __device__ T __ocml_fma_##r##_##s(T, T, T), __ocml_sqrt_##r##_##s(T);
+ROUNDED(float, f32, rtp) ROUNDED(float, f32, rtn) ROUNDED(float, f32, rtz)
+ROUNDED(double, f64, rtp) ROUNDED(double, f64, rtn) ROUNDED(double, f64, rtz)
+extern __attribute__((constant)) const int __oclc_ISA_version;
+extern __attribute__((constant)) const unsigned char __oclc_wavefrontsize64;
 __device__ unsigned long __ockl_fprintf_stderr_begin();
 __device__ unsigned long __ockl_fprintf_append_args(unsigned long m, unsigned n, unsigned long, unsigned long, unsigned long,
                                                     unsigned long, unsigned long, unsigned long, unsigned long, unsigned is_last);
