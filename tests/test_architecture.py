@@ -199,7 +199,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS = [
-    Budget("dwarfgpu targets", 6.1, 6.71, "a helper with one caller is a part of it"),
+    Budget("dwarfgpu targets", 6.1, 6.72, "a helper with one caller is a part of it"),
     Budget("expr dialects cfi", 8.6, 8.9, "expressions are checked by running the rows of the table"),
     Budget("objfile", 11.7, 11.7),
     Budget("isa", 7.8, 6.71),
@@ -210,12 +210,12 @@ BUDGETS = [
     Budget("render questions", 22.8, 23.43, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("runtimes", 10.8, 12.03),
     Budget(
-        "cli repl dap gdbplugin compilers examples", 9.6, 10.13, "reports of programs and of kernels share their words"
+        "cli repl dap gdbplugin compilers examples", 9.6, 10.14, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 161.09, "all of these")
-TESTS = Budget("../tests", 90, 94.93, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 161.11, "all of these")
+TESTS = Budget("../tests", 90, 94.94, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.21, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
