@@ -135,6 +135,23 @@ def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
     assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout
 
 
+def test_code_of_the_device_that_is_linked(tmp_path: Path) -> None:
+    """A kernel calls a function of another source; the processor is that of the sources, or of the environment."""
+    use = "int main() { int *p; hipHostMalloc(&p, 4); k<<<1, 1>>>(p); hipDeviceSynchronize(); return *p; }"
+    kernel = f"__device__ int seven();\n__global__ void k(int *p) {{ *p = seven(); }}\n{use}\n"
+    for name, text in ("kernel", kernel), ("seven", "__device__ int seven() { return 7; }\n"):
+        (tmp_path / f"{name}.hip").write_text(f"#include <hip/hip_runtime.h>\n{text}")
+    for processor in "gfx1100", "gfx90a":
+        folder = {"cwd": tmp_path, "env": {**os.environ, "HCC_AMDGPU_TARGET": processor}}
+        for name in "kernel", "seven":
+            words = "-w", "-fgpu-rdc", "-c", f"{name}.hip", "-o", f"{name}.o"
+            assert dwarfgpu("hipcc", *words, **folder).returncode == 0
+        words = "-fgpu-rdc", "--hip-link", "kernel.o", "seven.o", "-o", "app"
+        assert dwarfgpu("hipcc", *words, **folder).returncode == 0
+        done = dwarfgpu("exec", "--target", processor, "./app", **folder)
+        assert (done.returncode, "1 launch, 1 kernel, no error" in done.stderr) == (7, True), done.stderr
+
+
 @pytest.mark.slow
 def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> None:
     """They have code for two processors, of which the newest is used unless another is named."""

@@ -20,6 +20,7 @@ OF_HIPCC = "HCC_AMDGPU_TARGET"
 _ARCH = "--offload-arch="
 _LANGUAGE = "-x"
 _ONLY_DEVICE = "--cuda-device-only"
+_LINKED_CODE = "-fgpu-rdc"
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
 _MAIN = re.compile(rb"^[ \t]*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 _WITH_VALUES = "-o", "-I", "-D", "-include", "-MF", "-MT", "-isystem", "-Xclang"
@@ -49,7 +50,8 @@ def compile_program(words: Sequence[str]) -> int:
         command = [clang.path, "--driver-mode=g++", "-Wno-unused-command-line-argument"]
         others = [word for word in words if not word.startswith((_ARCH, ROCM))]
         sources = [*_with_languages(others)]
-        if sources != others or _LANGUAGE in others:  # else objects are linked, for which clang needs to know no GPU
+        # else objects are linked that are not of the device
+        if sources != others or _LANGUAGE in others or _LINKED_CODE in others:
             command += _device_words(clang, words, processors, folder)
         command += sources
         if not any(word in _ONLY_COMPILE for word in words):
