@@ -5,6 +5,10 @@
 #include <hip/hip_fp8.h>
 #include <cstdio>
 
+/* HIP has this one, but not in each version. */
+__device__ __hip_bfloat162 __float2bfloat162_rn(const float a) { return __hip_bfloat162{__float2bfloat16(a), __float2bfloat16(-a)}; }
+__global__ void own(float2 *out) { *out = __bfloat1622float2(__float2bfloat162_rn(2.0f)); }
+
 template <class T> __global__ void add(T *sums, T one) {
   unsafeAtomicAdd(&sums[threadIdx.x % 2], one);
   atomicAdd(&sums[threadIdx.x % 2], one);
@@ -34,6 +38,10 @@ template <class T> void converted(const char *name) {
   printf("%s %08x %d: %g %g %g %g\n", name, there.__x, own.__x == there.__x, host.x, host.y, host.z, host.w);
   (void)hipFree(values), (void)hipFree(four);
 }
+template <class T> void infinite(const char *name) {
+  float2 both = make_float2(__builtin_inff(), -__builtin_inff());
+  printf("%s %02x %02x %02x\n", name, T(both.x).__x, T(both.y).__x, T(1e6f).__x);
+}
 int main() {
   added<__half2, __half>("half2", 0, 1);
   added<__hip_bfloat162, __hip_bfloat16>("bfloat162", 0.0f, 1.0f);
@@ -42,6 +50,16 @@ int main() {
   converted<__hip_fp8x4_e4m3_fnuz>("e4m3_fnuz");
   converted<__hip_fp8x4_e5m2_fnuz>("e5m2_fnuz");
   printf("pair %04x\n", __hip_cvt_float2_to_fp8x2(make_float2(1, 2), __HIP_SATFINITE, __HIP_E4M3));
+  infinite<__hip_fp8_e4m3>("e4m3");
+  infinite<__hip_fp8_e5m2>("e5m2");
+  infinite<__hip_fp8_e4m3_fnuz>("e4m3_fnuz");
+  infinite<__hip_fp8_e5m2_fnuz>("e5m2_fnuz");
+  float2 *there, here;
+  (void)hipMalloc(&there, sizeof here);
+  own<<<1, 1>>>(there);
+  (void)hipMemcpy(&here, there, sizeof here, hipMemcpyDeviceToHost);
+  printf("own %g %g\n", here.x, here.y);
+  (void)hipFree(there);
 }
 // Prints:
 // half2 0 128 0 128
@@ -51,4 +69,9 @@ int main() {
 // e4m3_fnuz 4c10ff42 1: 1.25 -240 0.015625 3
 // e5m2_fnuz 4628e441 1: 1.25 -512 0.015625 3
 // pair 4038
-// 6 launches, 6 kernels, no error
+// e4m3 7f ff 7e
+// e5m2 7c fc 7b
+// e4m3_fnuz 80 80 7f
+// e5m2_fnuz 80 80 7f
+// own 2 -2
+// 7 launches, 7 kernels, no error

@@ -23,7 +23,8 @@ DG_BOTH float __bfloat162float(__hip_bfloat16 a) { return a; }
 DG_BOTH __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return __hip_bfloat162(a, b); }
 DG_BOTH __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return __hip_bfloat162(a, b); }
 DG_BOTH __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 a) { return __hip_bfloat162(a, a); }
-DG_BOTH __hip_bfloat162 __float2bfloat162_rn(float a) { return __hip_bfloat162(a, a); }
+/* A template, since programs define it, too: not each version of HIP has it. */
+template <class T> DG_BOTH __hip_bfloat162 __float2bfloat162_rn(T a) { return __hip_bfloat162((float)a, (float)a); }
 DG_BOTH __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return __hip_bfloat162(a, b); }
 DG_BOTH __hip_bfloat162 __float22bfloat162_rn(float2 a) { return __hip_bfloat162(a.x, a.y); }
 DG_BOTH float2 __bfloat1622float2(__hip_bfloat162 a) { return make_float2(a.x, a.y); }

@@ -1,10 +1,10 @@
 /* Floats of 8 bits: OCP's (a NaN of E4M3 is S.1111.111, E5M2 has infinities), and the forms of GFX940 to GFX942, "fnuz", whose
-   bias is 1 larger and whose only NaN is 0x80 (MI300 ISA document, "8-bit Floating Point"). Rounded to nearest even; what is
-   too large becomes the largest number, as by default. */
+   bias is 1 larger and whose only NaN is 0x80 (MI300 ISA document, "8-bit Floating Point"). Rounded to nearest even; a finite
+   number that is too large becomes the largest one, as by default. Infinities are infinities, or NaNs where a form has none. */
 #pragma once
 #include "hip_bf16.h"
 enum __hip_saturation_t { __HIP_NOSAT, __HIP_SATFINITE };
-enum __hip_fp8_interpretation_t { __HIP_E4M3_FNUZ, __HIP_E5M2_FNUZ, __HIP_E4M3, __HIP_E5M2 };
+enum __hip_fp8_interpretation_t { __HIP_E4M3, __HIP_E5M2, __HIP_E4M3_FNUZ, __HIP_E5M2_FNUZ };
 typedef unsigned char __hip_fp8_storage_t;
 typedef unsigned short __hip_fp8x2_storage_t;
 typedef unsigned __hip_fp8x4_storage_t;
@@ -21,12 +21,14 @@ DG_BOTH unsigned char dg_fp8_of_float(float a, int fraction, int bias, bool is_f
   unsigned bits, sign, most = is_fnuz ? 0x7f : fraction == 2 ? 0x7b : 0x7e;
   __builtin_memcpy(&bits, &a, sizeof bits);
   sign = bits >> 24 & 0x80;
-  if (a != a) return (unsigned char)(is_fnuz ? 0x80 : sign | 0x7f);
+  bool is_infinite = (bits & 0x7fffffff) == 0x7f800000;
+  if (a != a || (is_infinite && (is_fnuz || fraction == 3))) return (unsigned char)(is_fnuz ? 0x80 : sign | 0x7f);
+  if (is_infinite) return (unsigned char)(sign | 0x7c);
   int exponent = (int)(bits >> 23 & 0xff) - 127;
   if (exponent < 1 - bias) exponent = 1 - bias;
   /* The number in units of its last place, which the default rounding of floats makes an integer. */
   float units = __builtin_rintf(__builtin_ldexpf(__builtin_fabsf(a), fraction - exponent));
-  unsigned code = (bits & 0x7fffffff) == 0x7f800000 ? 0xff : units > 4096 ? 0xff : (unsigned)units + ((unsigned)(exponent + bias - 1) << fraction);
+  unsigned code = units > 4096 ? 0xff : (unsigned)units + ((unsigned)(exponent + bias - 1) << fraction);
   if (code > most) code = saturates ? most : is_fnuz ? 0x80 : fraction == 2 ? 0x7c : 0x7f;
   return (unsigned char)(is_fnuz && (code == 0 || code == 0x80) ? code : sign | code);
 }
