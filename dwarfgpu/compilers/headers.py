@@ -47,7 +47,7 @@ def header_words(clang: Clang, words: Sequence[str], targets: Sequence[Target]) 
         found += ["-isystem", folder]
     if clang.version >= _WITHOUT_SIZE:
         sizes = [f"-D__AMDGCN_WAVEFRONT_SIZE={target.lane_count}" for target in targets]
-        names = [target.name.removeprefix("amdgcn-").partition("-wave")[0] for target in targets]
+        names = [target.processor for target in targets]
         for name, size in zip((*names, "host"), (*sizes, sizes[0]), strict=True):
             found += [f"-Xarch_{name}", size]
     return found

@@ -199,7 +199,8 @@ class Library:
         # how functions are called; the others name what is linked, or have a word of their own
         machine = [word for word in options if word.startswith("-m") and not word.startswith(("-mllvm", "-mlink"))]
         versions = [word.partition("=")[2] for word in machine if word.startswith("-mcode-object-version=")]
-        self._abi = versions[-1] if versions else str(ABI if clang.version >= 15 else 4)
+        usual = 4 if clang.version < 15 else 6 if "-generic" in target.name else ABI
+        self._abi = versions[-1] if versions else str(usual)
         self.options = [f"-mcode-object-version={self._abi}"]
         self._clang = clang
         self._machine = [*self.options, *machine]
@@ -269,7 +270,7 @@ class Library:
         language = part.rpartition(".")[2]
         # else clang makes sin and cos, from which sincos is made, a call of sincos
         words = [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
-        processor = processor_named(self._target.name.removeprefix("amdgcn-").partition("-wave")[0])
+        processor = processor_named(self._target.processor)
         if part == _ROCM and processor is not None:
             words += [f"-DDG_ISA={processor.isa_version}", f"-DDG_LANES={self._target.lane_count}"]
         return words

@@ -50,6 +50,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.frame_state import is_far_branch
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
+from dwarfgpu.isa.tables import generation
 from dwarfgpu.machines.protocol import (
     HAS_ENDED,
     IS_HALTED,
@@ -113,10 +114,9 @@ class Device:
         keep_freed_memory()
         self.machine = machine
         target = machine.target
-        self.processor = target.name.split("-")[1]
+        self.processor = target.processor
         self.lanes = target.lane_count
-        digits = self.processor.removeprefix("gfx").partition("-")[0]
-        self.generation = int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
+        self.generation = generation(self.processor)
         machine.find_apertures()
         generic: Any = machine.target.space(GENERIC)
         apertures = generic.alias.apertures

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.children import PrivateFolder, end_program, start_program
 from dwarfgpu.errors import UsageError
+from dwarfgpu.isa.tables import table
 from dwarfgpu.runtimes.connection import Server, socket_path
 from dwarfgpu.runtimes.hip.hipcc import OF_HIPCC
 from dwarfgpu.runtimes.hip.library import install as install_hip
@@ -31,9 +32,9 @@ SECONDS = 0.1
 
 
 def check_program(words: Sequence[str], targets: Sequence[str] = ()) -> None:
-    """Refuse a program that cannot be started, and processors that do not exist."""
-    for target in targets:
-        resolve(target)
+    """Refuse a program that cannot be started, and processors that do not exist or execute nothing here."""
+    for target in map(resolve, targets):
+        table(target.processor, target.lane_count)
     if sys.platform != "linux":
         raise UsageError("whole programs need Linux", hint="`dwarfgpu run` executes a kernel on any system")
     if shutil.which(words[0]) is None:

@@ -141,7 +141,7 @@ def test_code_of_the_device_that_is_linked(tmp_path: Path) -> None:
     kernel = f"__device__ int seven();\n__global__ void k(int *p) {{ *p = seven(); }}\n{use}\n"
     for name, text in ("kernel", kernel), ("seven", "__device__ int seven() { return 7; }\n"):
         (tmp_path / f"{name}.hip").write_text(f"#include <hip/hip_runtime.h>\n{text}")
-    for processor in "gfx1100", "gfx90a":
+    for processor in "gfx12-generic", "gfx90a":
         folder = {"cwd": tmp_path, "env": {**os.environ, "HCC_AMDGPU_TARGET": processor}}
         for name in "kernel", "seven":
             words = "-w", "-fgpu-rdc", "-c", f"{name}.hip", "-o", f"{name}.o"
@@ -260,11 +260,14 @@ def test_programs_that_cannot_be_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processors_that_do_not_exist() -> None:
+def test_processors_that_do_not_exist_or_execute_nothing() -> None:
     """They are refused before the program starts."""
     done = dwarfgpu("exec", "--target", "gfx90a", "--target", "gfx9999", "true")
     assert done.returncode == 2
     assert done.stderr.startswith("dwarfgpu: error: there is no target 'gfx9999'\nhint: did you mean")
+    for name in "gfx700", "gfx1250", "x86_64":
+        done = dwarfgpu("exec", "--target", name, "true")
+        assert done.stderr.startswith(f"dwarfgpu: error: the instructions of {name} are not known\nhint: they are")
 
 
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ class _SeenAccesses(MemoryAccess):
         batch.vector, batch.accumulation, batch.scalar = (_Registers(self.wave, kind) for kind in "vas")
         batch.exec, batch.mask = mask, lane_flags(mask, self.lanes)
         writer = BlockWriter(self.lanes, 0)
-        writer.processor, writer.generation = self.wave.state.target.name.split("-")[1], self.generation
+        writer.processor, writer.generation = self.wave.state.target.processor, self.generation
         if not self.write(writer, instruction):
             return None
         with suppress(MachineFault, DwarfGpuError, *BROKEN):  # afterwards it may need what only results need

@@ -102,7 +102,7 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
 def _processor(target: Target) -> Processor:
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
-    processor = processor_named("-".join(target.name.split("-")[1:]).partition("-wave")[0])
+    processor = processor_named(target.processor)
     assert processor is not None  # noqa: S101 (the target is one of AMD)
     return processor
 
