@@ -174,11 +174,11 @@ options of clang. A HIP source with main() becomes a whole program for `exec` if
 
 Commands that take FILE also take a source, and compile it: `dwarfgpu run k.cl -O2 KERNEL ...`; k.cl@gfx90a names
 a processor.""",
-        ("dwarfgpu compile k.cl", "dwarfgpu compile k.hip -o k.co -target gfx90a -O2 -DSIZE=64 -I include"),
+        ("dwarfgpu compile k.cl", "dwarfgpu compile k.hip -o k.co --target gfx90a -O2 -DSIZE=64 -I include"),
         (
             operand("SOURCE", "a file in OpenCL C (.cl) or HIP (.hip, .cpp, .cu)"),
             operand("[CLANG_OPTION...]", "after --: options of clang"),
-            option("-o FILE", "the code object to write (SOURCE.co in this folder; an older one is replaced)"),
+            option("-o FILE", "the code object to write (k.co in this folder for k.cl; an older one is replaced)"),
             option("-target NAME", "the processor: gfx90a, gfx90a:xnack+, gfx1100-wave64 (gfx1100)"),
         ),
     ),
@@ -193,7 +193,9 @@ noinit(COUNT), a number, or JSON for lists and structures; for a local memory ar
 i4, u8, float, uint and so on; the default is the type of the argument. `made` alone makes all arguments from their
 types, as `judge` does. The kernel's own output is printed.
 
-The exit status is 1 if waves stop at a fault or a trap, or if a check finds an error.""",
+--grid and --work-group give the sizes; a kernel that requires a work-group size needs only --grid.
+
+The exit status is 1 if waves stop at a fault or a trap, or if a check finds errors or warnings.""",
         (
             "dwarfgpu run k.cl saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
             f"{_RUN} --break 'k.cl:15 if i > 3'",
@@ -209,7 +211,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             option(
                 "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
             ),
-            option("-if EXPR", "stop at the places of -break only if EXPR is true in a lane"),
+            option("-if EXPR", "stop at the places of --break only if EXPR is true in a lane"),
             option("-until PLACE", "run to a line or an address"),
             LIMIT,
             option(
@@ -225,21 +227,26 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
                 "show the values of EXPR in all lanes, and each line that has changed them; repeatable",
                 is_many=True,
             ),
-            option("-history FILE", "with --watch: write them to FILE.csv or FILE.npz (numpy)"),
+            option("-history FILE", "with --watch: write the values to FILE.csv or FILE.npz (numpy)"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option(
                 "-profile-format FORMAT",
-                "the format of -o FILE with --profile (by its name: .json is speedscope's, .trace.json, .pb.gz; with "
-                "--trace .json is a Chrome trace)",
+                "with --profile: the format of -o FILE (by its name: x.json is speedscope, x.trace.json chrome, "
+                "x.pb.gz pprof; with --trace, x.json is chrome)",
                 choices=FORMATS,
             ),
             *HOW_LAUNCHED,
             *OF_CHECKS,
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
-            option("-seeds N", "run with N seeds, and show which results differ; --weak-memory: its seeds", read=int),
+            option(
+                "-seeds N",
+                "run with N seeds, from --seed (0) on, and show which results differ; with --weak-memory, its seeds",
+                read=int,
+            ),
             option(
                 "-jit WHEN",
-                "compile blocks that run often (auto, if llvmlite is installed), all at once (on), or none (off)",
+                "auto: compile blocks of instructions that run often; on: compile all of them first; off: none. Needs "
+                "llvmlite (auto)",
                 choices=("auto", "on", "off"),
             ),
             option("-no-cache", "neither read nor write compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks"),
@@ -250,17 +257,21 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
         EXECUTE,
         "cli.programs.execute_program",
         """\
-Run PROGRAM with a device of its own in place of a GPU: an executable that hipcc or `dwarfgpu hipcc` has built, a
-program of OpenCL, also in Python, or a program that starts such ones, as make, ctest and scripts do. Its input, output
-and exit status are its own. Errors of kernels and of the calls of HIP and OpenCL go to standard error, with the lines
-of the kernel, of the launch and of the allocation.
+Run PROGRAM with a simulated GPU. PROGRAM is an executable that hipcc or `dwarfgpu hipcc` has built, a program that uses
+OpenCL, a Python script that uses OpenCL or Triton, or what starts such programs: make, ctest, a shell script. It keeps
+its input, output and exit status. Errors of kernels and of the calls of HIP and OpenCL go to standard error, with the
+lines of the kernel, of the launch and of the allocation.
 
 Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.""",
         ("dwarfgpu exec ./app", "dwarfgpu exec --check=race ./app 1024", "dwarfgpu exec python app.py"),
         (
             operand("PROGRAM", "the program, and behind it its arguments"),
             operand("[ARG...]", "the arguments of the program"),
-            option("-target NAME", "the processor (the newest of the code); repeatable: OpenCL devices", is_many=True),
+            option(
+                "-target NAME",
+                "the processor (the newest that the program has code for); repeatable: each is a device of OpenCL",
+                is_many=True,
+            ),
             CHECK,
             option("-kernel NAME", "with --check: check only launches of this kernel; repeatable", is_many=True),
             option("-launch N", "with --check: check only this launch, from 1; repeatable", read=int, is_many=True),

@@ -355,7 +355,9 @@ def _question_parser(name: str, command: Command, *, needs_help: bool = True) ->
         told = evolve(argument, help=_with_two_dashes(argument.help, options)) if needs_help else argument
         _add(parser, told, is_expression=command.completes == "expression", is_free=is_free)
     if command.formats:
-        parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
+        parser.add_argument(
+            "--format", metavar="F", help=f"how values are written, one of GDB's letters: {command.formats}"
+        )
     own = [option.name for option in options]
     _add_common(parser, has_answer="o" not in own, forms=[form for form in FORMS if form not in own])
     return parser
@@ -615,7 +617,7 @@ def _add_common(
     parser: argparse.ArgumentParser, *, has_answer: bool, forms: Iterable[str], is_bounded: bool = True
 ) -> None:
     if any(action.dest in ("file", "operand source") for action in parser._actions):  # noqa: SLF001
-        build = parser.add_argument_group("if FILE is a source")
+        build = parser.add_argument_group("if the file is a source")
         build.add_argument("-O", metavar="LEVEL", help="how much clang optimizes: 0, 1, 2, 3, s (0)")
         build.add_argument("-D", metavar="NAME[=VALUE]", action="append", help="define a macro; repeatable")
         build.add_argument("-I", metavar="FOLDER", action="append", help="look for included files there; repeatable")
@@ -626,7 +628,11 @@ def _add_common(
         one.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=FORMS[form])
     common.add_argument("--color", choices=COLORS, default=COLORS[0], help="use colour (auto)")
     if is_bounded:
-        common.add_argument("--budget", metavar="N", help="stop the answer after N steps of work, or `unlimited`")
+        common.add_argument(
+            "--budget",
+            metavar="N",
+            help="stop an answer that takes more than N steps: operations, members, elements (1048576), or `unlimited`",
+        )
     if has_answer:
         common.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file, only if it is complete")
     common.add_argument("--debug", action="store_true", help="show the Python traceback of an error")

@@ -231,7 +231,7 @@ class Memories:
     def _no_instance(self, space: AddressSpace, wave: int) -> str:
         if not 0 <= wave < self._owner.wave_count:
             return f"there is no wave {wave}"
-        return f"wave {wave} is in no work-group that is known, so {space.name} memory of it is not either"
+        return f"wave {wave} belongs to no known work-group, so its {space.name} memory is not known either"
 
     def _key(self, space: AddressSpace, address: int, size: int, wave: int | None) -> int:
         """Return the key of a range of an address space that is no view; raise an error if it cannot have one."""

@@ -62,7 +62,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     if selection.attached is None and logged is not None:
         return _logged_document(logged, selection.program)
     if selection.attached is None:
-        hint = "`dwarfgpu fault STATE FILE` names both, and `target snapshot S` attaches a state at a prompt"
+        hint = "`dwarfgpu fault STATE CODE` names both, and `target snapshot S` attaches a state at a prompt"
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
     reader, address = sources_of(selection).reader, _address(arguments, logged or ())

@@ -48,7 +48,10 @@ WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id"
 FRAME = option("-frame N", "the frame number, 0 for the innermost (0); inlined frames count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 SYSROOT = option("-sysroot DIR", "the folder that holds the files of the machine that wrote the core file")
-DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
+DIALECT = option(
+    "-dialect D",
+    "how operations are encoded: dwarf5, gnu, llvm-user, llvm-legacy, amdgpu-2020 or dwarf6 (that of the target)",
+)
 REPAIR = option("-repair R", "correct known compiler mistakes: auto, all, off, or names of repairs (auto)")
 WAVES = option("-wave LIST", "waves or threads: numbers from 1, ids, or all")
 PC = option("-pc A", "frames at an address, without a state: 0x1900, k, k+0x40 or k.hip:17")

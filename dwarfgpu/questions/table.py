@@ -45,7 +45,7 @@ from dwarfgpu.render.layout import Record, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.registry import Argument, Arguments
     from dwarfgpu.questions.selection import Selection
 
 FILES = "files and machines"
@@ -68,16 +68,17 @@ VERBOSE = option(
 )
 ENCODING = (
     option("-target T", "generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),
-    option("-dialect D", "how operations are encoded (that of the target)"),
-    option("-address-size N", "bytes of an address, for generic (8)", read=int),
-    option("-byte-order O", "the byte order of generic (little)", choices=("little", "big")),
+    DIALECT,
+    option("-address-size N", "bytes of an address of the target generic (8)", read=int),
+    option("-byte-order O", "the byte order of the target generic: little or big (little)", choices=("little", "big")),
     option("-offset-size N", "DWARF format: 4 or 8 bytes (4)", read=int),
     option("-dwarf-version N", "the DWARF version of the unit (5)", read=int),
 )
 """What an encoding depends on: the same options for every question that reads expressions."""
+WANT = option("-want KIND", "the kind the result must have: value or location", choices=("value", "location"))
 ALONE = (
     option("-rules R", "the rules: dwarf5, amd or dwarf6 (those of the target)"),
-    option("-want KIND", "the kind the result must have", choices=("value", "location")),
+    WANT,
     option("-read WHAT", "also read the result: a number of bytes, or a type such as float32"),
     option("-write BYTES", "write bytes to the result first"),
     option("-stack", "show the whole final stack, the top last"),
@@ -85,7 +86,7 @@ ALONE = (
 )
 """Options of an expression of DWARF that is evaluated without a program."""
 SIZES = (
-    option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
+    option("-grid X,Y,Z", "the work-items of the grid, in up to three dimensions", is_required=True),
     option("-work-group X,Y,Z", "the work-items of a work-group (the size that the kernel requires, or Triton's)"),
 )
 """What a launch is for: the same options for every question and command that launches a kernel."""
@@ -98,24 +99,42 @@ MORE_MEMORY = (
     option("-padding N", "bytes without memory before and after each buffer (65536)"),
 )
 PERMISSIVE = option(
-    "-permissive", "let accesses outside of local and private memory read 0 and store nothing, and leave no padding "
-                   "between buffers"
+    "-permissive", "let accesses beyond the ends of local and private memory read 0 and store nothing, instead of "
+                   "faults, and leave no padding between buffers"
 )  # fmt: skip
 LIMIT = option("-limit N", "stop after N wave instructions", read=int)
 SEED = option("-seed N", "shuffle the order of waves and work-groups with this seed", read=int)
-AT_ONCE = option("-at-once N", "how many waves run at a time; the others start when these end", read=int)
-FINDINGS = (
-    option("-ignore LIST", "leave out rules, parts of them (entry, unwind, ...), idioms, or limits", is_many=True),
-    option("-only LIST", "only these rules, parts, idioms or limits", is_many=True),
-    option("-severities FILE", "lines such as `statement-back error`: error, warning, note, off"),
-    option("-strict", "what the compiler always writes wrongly, or never writes, counts, too"),
-    option("-require N", "exit with 3 if fewer than N were checked: entries, operations, instructions", read=int),
-    option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
-    option("-all", "show every finding, not only the first few of each rule"),
-    option("-verbose", "also show each finding that does not count"),
-    option("-sarif", "write a SARIF 2.1.0 log"),
+AT_ONCE = option(
+    "-at-once N",
+    "how many waves run at a time; each of the others starts when one ends (as many as fit in a gigabyte)",
+    read=int,
 )
-"""How findings are chosen and written."""
+
+
+def findings_of(rule: str, counted: str) -> tuple[Argument, ...]:
+    """Return the options that say how findings are chosen and written; ``rule`` is one of them, as an example."""
+    part = rule.partition("-")[0]
+    return (
+        option(
+            "-ignore LIST",
+            f"leave out findings of these rules ({rule}), of all rules that begin so ({part}), `idioms` (known "
+            "mistakes of the compiler), or `limits` (these, and what it never writes)",
+            is_many=True,
+        ),
+        option("-only LIST", "show only these findings, named as for -ignore", is_many=True),
+        option("-severities FILE", f"a file of lines such as `{rule} note`; the severities are error, warning, note "
+                                   "and off"),
+        option("-strict", "count idioms and limits, too (see -ignore)"),
+        option("-require N", f"exit with 3 if fewer than N {counted} were checked", read=int),
+        option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
+        option("-all", "show every finding, not only the first few of each rule"),
+        option("-verbose", "also show each finding that does not count"),
+        option("-sarif", "write a SARIF 2.1.0 log"),
+    )  # fmt: skip
+
+
+FINDINGS = findings_of("entry-string", "entries")
+"""The names are the same for every check."""
 CHECK = option(
     "-check KINDS",
     "find data races (race), missed barriers (barrier), missing waits (wait), accesses outside buffers "
@@ -224,7 +243,7 @@ COMMANDS = (
     command("kill", "end the launched kernel", "execution.kill", group=RUN, aliases="k",
             help="The machine is detached; `run` launches the kernel again."),
     question("continue", "continue running", "execution.continue_", group=RUN, aliases="c cont fg", operands="[N]",
-            repeats="onwards", help="`continue N` ignores the breakpoint where the waves are the next N-1 times."),
+            repeats="onwards", help="With N, the breakpoint where they are does not stop them the next N-1 times."),
     question("step", "run to another line, into functions that are called", "execution.step", group=RUN,
             aliases="s", operands="[N]", help="It stops at the beginning of another line, also in a called function."),
     question("next", "run to another line of the function, over calls", "execution.step", group=RUN, aliases="n",
@@ -248,7 +267,8 @@ COMMANDS = (
             repeats="nothing", help="The selected wave continues at the place; its registers stay as they are."),
     question("reverse-continue", "go back to where waves would have stopped", "execution.reverse_continue",
             group=RUN, aliases="rc",
-            help="It stops where a wave was last at a breakpoint, or last changed a watched value, or at the launch."),
+            help="It stops where a wave has last reached a breakpoint or changed a watched value; if there is no such "
+                 "place, at the launch."),
     question("reverse-step", "go back to the line before", "execution.step", group=RUN, aliases="rs",
             operands="[N]", help="It stops at the beginning of the line, or of the line executed before it."),
     question("reverse-next", "go back to the line before, over calls", "execution.step", group=RUN,
@@ -268,8 +288,8 @@ COMMANDS = (
                      option("-all", "in all lanes of all waves")),
             help="Run the kernel once more, up to here, and show the values of an expression in the selected lane: a "
                  "row for each line that has changed them. They are read where a line begins, and where the waves "
-                 "are now; changes in between are not shown. -wave alone is all lanes of a wave. Without an "
-                 "expression, show the last ten lines that you typed, or N."),
+                 "are now; changes in between are not shown. With -wave and no -lane, all lanes are shown. "
+                 "Without an expression, show the last N commands that you typed (10)."),
     command("break", "stop waves at a place", "breakpoints.break_", group=RUN, aliases="b br",
             operands="[PLACE] [if EXPR]", completes="stop",
             help="PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. "
@@ -340,9 +360,9 @@ COMMANDS = (
     question("info launches", "the launches of a program that is debugged as a whole", "programs.info_launches",
              group=FILES, help="Each with its kernel, sizes, and the line of the host that has launched it."),
     question("host", "the calls of the host, or what GDB says of it", "programs.host", group=FILES,
-             operands="[COMMAND]", help="For a program that is debugged as a whole. Without COMMAND the calls in which "
-             "the host is, behind the wrappers of its runtime. With COMMAND, such as `host print n` or `host info "
-             "locals`, gdb answers in the frame of the innermost of them."),
+             operands="[COMMAND]", help="For a program that is debugged as a whole. Without COMMAND, show the call "
+             "stack of the host, without the wrappers of its runtime. With COMMAND, such as `host print n` or `host "
+             "info locals`, GDB answers in the innermost of these frames."),
     question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
              "execution.info_machine", group=FILES,
             help="If llvmlite is installed, blocks of instructions that run often become machine code of the host. "
@@ -528,8 +548,9 @@ COMMANDS = (
             help="With N, go so many frames inwards.", repeats="same"),
     question("info frame", "details of the frame: CFA, saved registers, caller", "stack.info_frame",
             group=FOCUS, aliases="f",
-            help="The CFA, the function and its line, the caller, the lanes that were active on entry, and where the "
-                 "frame has saved registers of its caller, of vector registers for which lanes."),
+            help="The CFA (canonical frame address), the function and its line, the caller, the lanes that were active "
+                 "on entry, and where the frame has saved registers of its caller; for vector registers also the "
+                 "lanes that are saved."),
     # --- Data ---------------------------------------------------------------------------------------------------
     question("print", "the value of an expression", "variables.print_value", group=DATA, aliases="p inspect",
             operands="[EXPR]", options=(LANES, EVERY_LANE, ACTIVE_LANES, *VALUE), formats=DATA_FORMAT,
@@ -627,7 +648,8 @@ COMMANDS = (
              operands="START, +LENGTH|END, EXPR...", completes="expression", repeats="nothing",
             help="Search the bytes of the values from START up to END, or in LENGTH bytes. A value has the size of "
                  "its type, or of the letter: b is 1 byte, h 2, w 4, g 8; a string is searched without its final "
-                 "null. The search ends after N places. $_ is then the last place, $numfound their number."),
+                 "null. The search ends when MAX-COUNT places are found. $_ is then the last place, and $numfound "
+                 "their number."),
     question("info all-registers", "all registers of the frame", "registers.info_registers", group=DATA,
             operands="[NAME...]", formats=DATA_FORMAT, completes="register",
             help="Including vector registers. NAMES are as in `info registers`."),
@@ -721,7 +743,7 @@ COMMANDS = (
                       option("-hex BYTES", "check an expression, given as bytes"),
                       option("-cfi", "check the expression as an operand of call frame information"),
                       option("-depth N", "entries on the stack at the start (0)", read=int),
-                      option("-want KIND", "the kind the result must have", choices=("value", "location")),
+                      WANT,
                       *FINDINGS,
                       option("-jobs N", "how many processes check the files (one for each processor)", read=int),
                       EXPLAIN,
@@ -749,7 +771,8 @@ COMMANDS = (
              options=(*(evolve(each, is_required=False) for each in SIZES),
                       option("-against OTHER", "compare variables with another build of the same source, or with "
                                                "the source at -O0 (default for a source with -O; none: with nothing)"),
-                      *FINDINGS, FAIL_BELOW, EXPLAIN, option("-rules", "list the rules"),
+                      *findings_of("unwind-cfa", "instructions"), FAIL_BELOW, EXPLAIN,
+                      option("-rules", "list the rules"),
                       CHECK, LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", MAYBE_FILE, *READ_AS,
                          operand("[KERNEL]", "name or symbol of a kernel (default: Triton's, in NAME.json, or all)"),
@@ -759,7 +782,7 @@ COMMANDS = (
                                    "dwarfgpu judge k.cl -O2",
                                    "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --sarif -o judged.sarif",
                                    "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --baseline known.json")),
-            help="The kernel runs without a GPU.\n\n"
+            help="It says whether a debugger shows the truth about the kernel, which runs without a GPU.\n\n"
                  "Frames: at every instruction, including prologues and epilogues, unwinding must find the real "
                  "return address, the same CFA throughout a call, and the caller's registers in every lane. Lanes: "
                  "the active lanes must be those that execute the source line. Variables: each must be readable at "
@@ -781,8 +804,8 @@ COMMANDS = (
                  "judged so far, and with 130."),
     question("info fault", "why waves have crashed, or what they wait for",
              "faults.fault", group=FOCUS, gdb="fault",
-             options=(option("-address A", "the address that the driver or Linux's log reports"),
-                      option("-log LOG", "lines of the console or Linux's log: text, a file, or - (standard input)")),
+             options=(option("-address A", "the address that the driver or dmesg reports"),
+                      option("-log LOG", "lines of the console or of dmesg: a file, text, or - (standard input)")),
              shell=shell(START, "fault", SYSROOT,
                          operand("[STATE]", "a snapshot, a core file, or the debug agent's text"),
                          operand("[CODE]", "the code object, if STATE does not name one"),
@@ -794,8 +817,8 @@ COMMANDS = (
                  "that it missed and by how much, and the variables. If several accesses were in flight, show the "
                  "possible ones, the likeliest first. If no wave crashed, show what the waves wait for: a barrier "
                  "and the missing waves, or a loop that they cannot leave. -address takes the address that the "
-                 "driver reported: accesses to its page come first. -log reads the address from the console or from "
-                 "Linux's log; without a STATE it explains the log."),
+                 "driver reported: accesses to its page come first. -log reads the address from what the console or "
+                 "dmesg has shown; without a STATE it explains these lines."),
     question("info outstanding", "memory accesses that may be outstanding at an address, and those outstanding now",
              "memory_model.info_outstanding", group=DATA, operands="[ADDRESS]", completes="place",
             help="Without operands: what may be outstanding at the instruction of the frame, on all paths that lead "
@@ -815,7 +838,8 @@ COMMANDS = (
                       option("-expect TEXT", "for check: the intended ordering, such as 'k.cl:12 acquire agent', "
                              "which replaces that of the source", is_many=True),
                       option("-directory DIR", "for check: also search source files here", is_many=True),
-                      *(evolve(each, help=f"for check: {each.help}") for each in FINDINGS),
+                      *(evolve(each, help=f"for check: {each.help}")
+                        for each in findings_of("order-wait-before", "operations")),
                       option("-jobs N", "for check: how many processes check the files (one for each processor)",
                              read=int)),
              shell=shell(JUDGE, "memmodel", operand("ACTION", "table, show or check"),
