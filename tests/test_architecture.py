@@ -251,8 +251,6 @@ class Facts(NamedTuple):
     """The nodes under ``if TYPE_CHECKING:``."""
     names: list[tuple[int, str]]
     """The names with lines that may be refused somewhere."""
-    classes: list[tuple[str, int]]
-    """The classes at the top, with their lines."""
     orphans: list[int]
     """The lines of strings that document nothing."""
 
@@ -270,8 +268,7 @@ class Module(NamedTuple):
     def facts(self) -> Facts:
         """Walk the tree once, and keep only what the checks need: all trees together have a million nodes."""
         tree = ast.parse(self.source, self.path)
-        classes = [(node.name, node.lineno) for node in tree.body if isinstance(node, ast.ClassDef)]
-        facts = Facts([], set(), [], classes, [])
+        facts = Facts([], set(), [], [])
         for node in ast.walk(tree):
             kind = type(node)
             if kind in {ast.Import, ast.ImportFrom, ast.Call}:
@@ -588,8 +585,9 @@ def test_strings_that_document_nothing_are_found(source, lines):
 def test_no_two_classes_have_the_same_name():
     places: dict[str, list[str]] = {}
     for module in MODULES:
-        for name, line in module.facts().classes:
-            places.setdefault(name, []).append(module.at(line))
+        for number, line in enumerate(module.source.splitlines(), 1):
+            if line.startswith("class "):
+                places.setdefault(re.split(r"\W", line, maxsplit=2)[1], []).append(module.at(number))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 

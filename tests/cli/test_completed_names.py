@@ -79,13 +79,13 @@ def typed(shell: list[str], lines: list[str], folder: Path) -> list[list[str]]:
     return [call.split("\0")[:-1] for call in written.split("\1")[:-1]]
 
 
-SOME_SHELLS = some_slow([("bash", 3), ("bash", 1), ("zsh", 1), ("fish", 1)], quick=[("bash", 3)])
+SOME_SHELLS = some_slow([("bash", 9), ("bash", 1), ("zsh", 1), ("fish", 1)], quick=[("bash", 9)])
 
 
 @pytest.mark.parametrize("shell, every", SOME_SHELLS)
 @pytest.mark.sampled(2)
 def test_a_name_is_never_read_by_the_shell(shell: str, every: int, tmp_path: Path, require_tool: Any) -> None:
-    """Each name is completed behind every third quote, or behind all of them."""
+    """Each name is completed behind every ninth quote, or behind all of them."""
     require_tool(shell)
     found = files(tmp_path)
     quotes = ["", "'", '"'] if shell != "fish" else [""]  # which leaves a quote open

@@ -142,7 +142,7 @@ def test_padding_counts_as_written(require_tool, tmp_path, target, level):
             assert all(re.search(r"\.i$|^p$", row.variable) for row in rows), [row.variable for row in rows]
 
 
-CORPUS = [("cl", "gfx1100", "O2", 4), *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in (
+CORPUS = [("cl", "gfx1100", "O2", 12), *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in (
     ("cl", "gfx1100", "O2"), ("cl", "gfx90a", "O0"), ("cl", "gfx1200", "O2"), ("hip", "gfx942", "O2"),
     ("hip", "gfx1030", "O0")))]  # fmt: skip
 

@@ -11,7 +11,7 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from tests.builders.parameters import pairs
+from tests.builders.parameters import few_or_all, pairs
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_checks import TARGETS
 
@@ -46,9 +46,9 @@ def lines_of(kernel):
     return {number for number in range(first + 1, last + 1) if re.search(r" ///?$", LINES[number - 1])}
 
 
-def problems(built, target, level):
+def problems(built, target, level, every):
     """What is wrong with what is found of one build."""
-    for kernel in KERNELS:
+    for kernel in [*KERNELS][::every]:
         rows = found(built(target, level), kernel)
         # All waves of a work-group share the nearest cache of GFX9, so a barrier orders their stores
         expected = set() if kernel == "overtaken" and target[3] == "9" else {kind_of(kernel)}
@@ -58,10 +58,11 @@ def problems(built, target, level):
         yield from (("mended", kernel, row.message) for row in found(built(target, level, "-DMENDED"), kernel))
 
 
+@few_or_all(4)
 @pytest.mark.parametrize("target, level", pairs(TARGETS, ["O0", "O1", "O2"]))
 @pytest.mark.sampled(4)
-def test_each_missing_wait_is_found_and_nothing_else(built, target, level):
-    assert [*problems(built, target, level)] == []
+def test_each_missing_wait_is_found_and_nothing_else(built, target, level, every):
+    assert [*problems(built, target, level, every)] == []
 
 
 LATE = """kernel void late(global const int *in, global int *out) {
