@@ -186,3 +186,32 @@ static double dg_i_of(double n, double a) { /* modified, of order 0 or 1: all te
 }
 CORE dg_cyl_bessel_i0(double x) { return IS_NAN ? x : dg_i_of(0, __builtin_fabs(x)); }
 CORE dg_cyl_bessel_i1(double x) { return IS_NAN ? x : __builtin_copysign(dg_i_of(1, __builtin_fabs(x)), x); }
+
+/* ---- malloc of kernels: blocks of 2^5 to 2^24 bytes of a heap; each has 16 bytes in front, its power and the next free one.
+   Those that were freed are kept in lists, whose heads change their upper 16 bits each time ---- */
+#define HEAP (16ul << 20)
+#define PLACE(head) ((head) << 16 >> 16)
+#define GET(p) __opencl_atomic_load(p, memory_order_acquire, memory_scope_device)
+#define PUT(p, value) __opencl_atomic_store(p, value, memory_order_release, memory_scope_device)
+#define CHANGE(p, old, new) __opencl_atomic_compare_exchange_strong(p, old, new, memory_order_acq_rel, memory_order_acquire, memory_scope_device)
+static __global atomic_ulong dg_heap[HEAP / 8] __attribute__((aligned(32))), dg_top, dg_freed[25];
+__attribute__((noinline)) ulong dg_malloc(ulong size) {
+  if (!size || size > HEAP - 16) return 0;
+  ulong power = 64 - __builtin_clzl(size + 15), head = GET(&dg_freed[power]);
+  while (PLACE(head)) {
+    __global atomic_ulong *block = (__global atomic_ulong *)PLACE(head);
+    if (CHANGE(&dg_freed[power], &head, (head >> 48) + 1 << 48 | GET(block + 1))) { PUT(block, power); return (ulong)block + 16; }
+  }
+  ulong top = GET(&dg_top);
+  do if (top + (1ul << power) > HEAP) return 0; while (!CHANGE(&dg_top, &top, top + (1ul << power)));
+  PUT(dg_heap + top / 8, power);
+  return (ulong)(dg_heap + top / 8 + 2);
+}
+__attribute__((noinline)) void dg_free(ulong address) {
+  if (!address) return;
+  __global atomic_ulong *block = (__global atomic_ulong *)(address - 16);
+  ulong power = __opencl_atomic_exchange(block, 0ul, memory_order_acq_rel, memory_scope_device);
+  if (power < 5 || power > 24) { TRAP; return; } /* no block, or one that was freed */
+  ulong head = GET(&dg_freed[power]);
+  do PUT(block + 1, PLACE(head)); while (!CHANGE(&dg_freed[power], &head, (head >> 48) + 1 << 48 | (ulong)block));
+}

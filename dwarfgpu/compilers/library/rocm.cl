@@ -144,6 +144,9 @@ DOT(sdot2, long, short2, int, INT_MIN, INT_MAX, EACH(2)) DOT(udot2, ulong, ushor
 DOT(sdot4, long, char4, int, INT_MIN, INT_MAX, EACH(4)) DOT(udot4, ulong, uchar4, uint, 0, UINT_MAX, EACH(4))
 DOT(sdot8, long, int, int, INT_MIN, INT_MAX, for (int k = 0; k < 8; k++) r += PART(int, a, k) * PART(int, b, k);)
 DOT(udot8, ulong, uint, uint, 0, UINT_MAX, for (int k = 0; k < 8; k++) r += PART(uint, a, k) * PART(uint, b, k);)
+ulong dg_malloc(ulong); void dg_free(ulong);
+HERE ulong __ockl_dm_alloc(ulong size) { return dg_malloc(size); }
+HERE void __ockl_dm_dealloc(ulong address) { dg_free(address); }
 HERE bool __ockl_is_local_addr(const __generic void *p) { return __builtin_amdgcn_is_shared(p); }
 HERE bool __ockl_is_private_addr(const __generic void *p) { return __builtin_amdgcn_is_private(p); }
 HERE ulong __ockl_memtime_u64(void) { return __builtin_readcyclecounter(); }
@@ -151,6 +154,12 @@ HERE ulong __ockl_steadyctr_u64(void) { return __builtin_readcyclecounter(); }
 WAVES int __ockl_wgred_add_i32(int x) { return work_group_reduce_add(x); }
 WAVES int __ockl_wgred_and_i32(int x) { return work_group_all(x); }
 WAVES int __ockl_wgred_or_i32(int x) { return work_group_any(x); }
+#define REDUCED(T, s, f) WAVES T __ockl_wfred_##f##_##s(T x) { return sub_group_reduce_##f(x); }
+#define FOLDED(T, s, f) WAVES T __ockl_wfred_##f##_##s(T x) { return sub_group_non_uniform_reduce_##f(x); }
+#define NUMBERS(T, s) REDUCED(T, s, add) REDUCED(T, s, min) REDUCED(T, s, max)
+#define BITS(T, s) FOLDED(T, s, and) FOLDED(T, s, or) FOLDED(T, s, xor)
+NUMBERS(int, i32) NUMBERS(uint, u32) NUMBERS(long, i64) NUMBERS(ulong, u64) NUMBERS(float, f32) NUMBERS(double, f64)
+BITS(int, i32) BITS(uint, u32) BITS(long, i64) BITS(ulong, u64)
 HERE uint __ockl_grid_is_valid(void) { return 0; }
 HERE uint __ockl_multi_grid_is_valid(void) { return 0; }
 HERE void __atomic_work_item_fence(uint flags, memory_order o, memory_scope s) { atomic_work_item_fence(flags, o, s); }

@@ -32,8 +32,16 @@ template <class T> __global__ void rounded(const T *in, Results<T> *out) {
   int i = __ockl_get_local_id(0);
   for (int how = 0; how < 3; how++) out[3 * i + how] = here(in[3 * i], in[3 * i + 1], in[3 * i + 2], how);
 }
-__global__ void constants(bool *out) {
-  *out = __oclc_ISA_version == VERSION && __oclc_wavefrontsize64 == (__builtin_amdgcn_wavefrontsize() == 64);
+__global__ void constants(int *right) {
+  right[0] = __oclc_ISA_version == VERSION && __oclc_wavefrontsize64 == (__builtin_amdgcn_wavefrontsize() == 64);
+  int i = __ockl_get_local_id(0);
+  int sum = __ockl_wfred_add_i32(i), either = __ockl_wfred_or_u32(8 | i), odd = __ockl_wfred_xor_i64(i / 7);
+  double least = __ockl_wfred_min_f64(i - 2.5), most = __ockl_wfred_max_u64(i);
+  right[1] = sum == 28 && either == 15 && odd == 1 && least == -2.5 && most == 7;
+  int *block = (int *)__ockl_dm_alloc(sizeof *block);
+  *block = i;
+  if (__ockl_wfred_add_i32(*block) == sum) right[2] = 1;
+  __ockl_dm_dealloc((unsigned long)block);
 }
 /* Count the results that are not those of the host, which is set to the same rounding. */
 template <class T, class Bits> void compare(int least, int most) {
@@ -71,12 +79,12 @@ int main() {
   (void)hipFree(out);
   compare<float, int>(-70, 70); compare<float, int>(-149, -60);
   compare<double, long>(-500, 500); compare<double, long>(-1074, -500);
-  bool *are_right, is_right = false;
-  (void)hipMalloc((void **)&are_right, 1);
-  constants<<<1, 1>>>(are_right);
-  (void)hipMemcpy(&is_right, are_right, 1, hipMemcpyDeviceToHost);
-  printf("constants %d\n", is_right);
-  (void)hipFree(are_right);
+  int *right, are_right[3];
+  (void)hipMalloc((void **)&right, sizeof are_right);
+  constants<<<1, 8>>>(right);
+  (void)hipMemcpy(are_right, right, sizeof are_right, hipMemcpyDeviceToHost);
+  printf("constants %d, waves %d, memory %d\n", are_right[0], are_right[1], are_right[2]);
+  (void)hipFree(right);
 }
 // Prints:
 // 7.000000
@@ -91,5 +99,5 @@ int main() {
 // 0 0 0 0 0 0
 // 0 0 0 0 0 0
 // 0 0 0 0 0 0
-// constants 1
+// constants 1, waves 1, memory 1
 // 6 launches, 4 kernels, no error

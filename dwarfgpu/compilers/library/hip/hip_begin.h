@@ -19,6 +19,20 @@
 #define DG_BOTH __host__ __device__ static inline __attribute__((always_inline, nodebug))
 #define DG_NEAR __device__ inline __attribute__((always_inline, nodebug))
 
+/* ---- memory ---- */
+extern "C" {
+__device__ unsigned long dg_malloc(unsigned long);
+__device__ void dg_free(unsigned long);
+__device__ inline void *malloc(decltype(sizeof 0) size) { return (void *)dg_malloc(size); }
+__device__ inline void free(void *block) { dg_free((unsigned long)block); }
+}
+__device__ inline void *operator new(decltype(sizeof 0) size) { return malloc(size); }
+__device__ inline void *operator new[](decltype(sizeof 0) size) { return malloc(size); }
+__device__ inline void operator delete(void *block) noexcept { free(block); }
+__device__ inline void operator delete[](void *block) noexcept { free(block); }
+__device__ inline void operator delete(void *block, decltype(sizeof 0)) noexcept { free(block); }
+__device__ inline void operator delete[](void *block, decltype(sizeof 0)) noexcept { free(block); }
+
 /* ---- mathematics: functions of the library, whose names are not those that clang replaces by less exact code ---- */
 #define DG_CALL1(name) \
   extern "C" __device__ double dg_##name(double); \

@@ -19,6 +19,13 @@ hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, hi
 __device__ size_t __ockl_get_local_id(unsigned);
 __device__ unsigned __ockl_activelane_u32();
 __device__ int __ockl_wgred_add_i32(int);
+__device__ int __ockl_wfred_add_i32(int);
+__device__ unsigned __ockl_wfred_or_u32(unsigned);
+__device__ long __ockl_wfred_xor_i64(long);
+__device__ double __ockl_wfred_min_f64(double);
+__device__ unsigned long __ockl_wfred_max_u64(unsigned long);
+__device__ unsigned long __ockl_dm_alloc(unsigned long);
+__device__ void __ockl_dm_dealloc(unsigned long);
 #define ROUNDED(T, s, r) \
   __device__ T __ocml_add_##r##_##s(T, T), __ocml_sub_##r##_##s(T, T), __ocml_mul_##r##_##s(T, T), __ocml_div_##r##_##s(T, T); \
   __device__ T __ocml_fma_##r##_##s(T, T, T), __ocml_sqrt_##r##_##s(T);
