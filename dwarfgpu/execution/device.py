@@ -552,6 +552,11 @@ class Device:
             batch.passed = batch.pc
         return bool(lanes)
 
+    @property
+    def all_have_ended(self) -> bool:
+        """Whether every wave has ended."""
+        return not (self.batches or self.held or self.waiting or self.stopped or self.halt or self._going)
+
     def rest(self, wave: int | None = None) -> Halt:
         """Return why nothing runs, or why a wave does not."""
         own = [each for each in self.stopped if wave in each[0].waves]
@@ -1085,15 +1090,15 @@ def _batch_of(machine: Machine, rows: Any, lanes: int) -> WaveBatch:
     for file in machine.files:
         columns = batch.vector if file is vector else batch.accumulation if file is accumulation else None
         known = np.flatnonzero(file.known[index].any(axis=0)).tolist()
-        data = file.data[index]
         if columns is not None:
             for position in known:
-                columns[position] = data[:, position].copy()
+                columns[position] = np.array(file.data[:, position][index])
             continue
+        data = file.data[index][:, known]
         first, is_same = data[0, :, 0].tolist(), (data == data[0]).all(axis=(0, 2)).tolist()
-        for position in known:
-            number = first[position] if is_same[position] else data[:, position].astype(np.uint64)
-            _set(batch, file.registers[position].name, number)
+        for number, position in enumerate(known):
+            value = first[number] if is_same[number] else data[:, number].astype(np.uint64)
+            _set(batch, file.registers[position].name, value)
     return batch
 
 

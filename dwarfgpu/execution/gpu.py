@@ -171,12 +171,13 @@ class Gpu(Machine):
         *,
         until: int | Iterable[int] | Breakpoint | Callable[[Arrival], Any] | None = None,
         limit: int | None = None,
+        keeps_ended: bool = True,
     ) -> Halt:
         """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
 
         ``until`` is an address, or several, at which waves stop this time, a breakpoint, or a function that is asked
         before each instruction, as the condition of a breakpoint is. ``limit`` is a number of instructions, each
-        counted once for each wave.
+        counted once for each wave. Without ``keeps_ended``, all waves are removed when the last one has ended.
         """
         from dwarfgpu.execution.breakpoints import Breakpoint
         from dwarfgpu.execution.device import interruptible
@@ -194,7 +195,10 @@ class Gpu(Machine):
         finally:
             device.observer = observer
             device.remove_breakpoint(end)
-            device.write_back()
+            if keeps_ended or not device.all_have_ended:
+                device.write_back()
+            else:  # nobody reads their registers
+                self.remove_waves()
         return device.halt or device.rest()
 
     def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:

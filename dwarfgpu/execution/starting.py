@@ -13,6 +13,7 @@ from attrs import define
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.machine import NumberedNames
 from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
 from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start, item_words
@@ -85,10 +86,13 @@ def check_room(waves: Demand) -> None:
         raise UsageError(message, hint="launch a smaller grid")
 
 
-def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], groups: Any = None) -> range:
+def start_waves(
+    machine: Machine, waves: Demand, dispatch: int, prefix: str, groups: Any = None, started: int = 0
+) -> range:
     """Add the waves of a dispatch, which is given by its index in the machine; returns their indices.
 
-    ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start.
+    ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start. The names of the
+    waves are a prefix and a number, after those of the waves that have started before.
     """
     if groups is None:
         check_room(waves)
@@ -99,7 +103,7 @@ def start_waves(machine: Machine, waves: Demand, dispatch: int, ids: list[str], 
         dispatch=dispatch,
         work_group=np.stack(place.group, axis=1),
         wave_in_group=place.wave,
-        ids=ids[:count],
+        ids=NumberedNames(prefix, range(started + 1, started + 1 + count)),
         groups=None if machine.wave_count else place.number - place.wave,
     )
     machine.allocate_registers(_registers(machine.target, waves.counts))
@@ -140,11 +144,8 @@ class StartingWaves:
         if first == end:
             return range(0)
         groups = np.arange(first, end, dtype=np.int64) if self.seed is None else self._shuffled(first, end, self.seed)
-        x, y, z = self.waves.start.geometry.work_group
-        most = (end - first) * -(-x * y * z // self.waves.start.geometry.wave_size)
-        ids = [f"{self.prefix}{number}" for number in range(self.waves_started + 1, self.waves_started + most + 1)]
         machine.remove_waves()
-        indices = start_waves(machine, self.waves, self.dispatch, ids, groups)
+        indices = start_waves(machine, self.waves, self.dispatch, self.prefix, groups, self.waves_started)
         self.groups_started = end
         self.waves_started += len(indices)
         return indices

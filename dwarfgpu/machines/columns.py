@@ -1,4 +1,8 @@
-"""Registers of all waves in columns: ``data[wave, register, unit]``, with flags of the known ones."""
+"""Registers of all waves in columns: ``data[wave, register, unit]``, with flags of the known ones.
+
+In files the registers of a wave lie together. In a machine that runs each register does, of all waves: a launch sets a
+few registers of thousands of waves, and the pages of all others stay untouched.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +37,25 @@ def unit_count(register: TargetRegister) -> int:
 class RegisterFile:
     """Registers of one size, of every wave."""
 
-    __slots__ = ("_cells", "_known", "byte_size", "positions", "registers")
+    __slots__ = ("_cells", "_is_by_wave", "_known", "byte_size", "positions", "registers")
 
-    def __init__(self, registers: Sequence[TargetRegister], cells: Cells, known: Cells | None = None) -> None:
+    def __init__(
+        self, registers: Sequence[TargetRegister], cells: Cells, known: Cells | None = None, *, is_by_wave: bool = True
+    ) -> None:
         self.registers = tuple(registers)
         self.positions = {register.number: i for i, register in enumerate(registers)}
         self.byte_size = unit_count(registers[0]) * unit_bits(registers[0]) // 8
         self._cells = cells
         self._known = known
+        self._is_by_wave = is_by_wave
+        """Whether the registers of a wave lie together, and not one register of all waves."""
 
     @classmethod
     def empty(cls, registers: Sequence[TargetRegister], wave_count: int, byte_order: str) -> RegisterFile:
         """Return registers without known contents."""
-        shape = wave_count, len(registers), unit_count(registers[0])
-        return cls(registers, Cells(unit_type(registers[0], byte_order), shape), Cells("|b1", shape[:2]))
+        shape = len(registers), wave_count, unit_count(registers[0])
+        cells = Cells(unit_type(registers[0], byte_order), shape)
+        return cls(registers, cells, Cells("|b1", shape[:2]), is_by_wave=False)
 
     @classmethod
     def of_rows(cls, register: TargetRegister, rows: Sequence[bytes], byte_order: str) -> RegisterFile:
@@ -58,12 +67,12 @@ class RegisterFile:
     def copy(self) -> RegisterFile:
         """Return the same registers with contents of their own."""
         known = None if self._known is None else self._known.with_rows(0)
-        return RegisterFile(self.registers, self._cells.with_rows(0), known)
+        return RegisterFile(self.registers, self._cells.with_rows(0), known, is_by_wave=self._is_by_wave)
 
     @property
     def data(self) -> Array:
         """The registers of all waves: ``data[wave, register, unit]``."""
-        return self._cells.array
+        return self._cells.array if self._is_by_wave else self._cells.array.swapaxes(0, 1)
 
     @property
     def known(self) -> Array:
@@ -71,13 +80,13 @@ class RegisterFile:
         import numpy as np
 
         if self._known is None:
-            return np.broadcast_to(np.True_, self._cells.shape[:2])
-        return self._known.array
+            return np.broadcast_to(np.True_, (self.row_count, len(self.registers)))
+        return self._known.array if self._is_by_wave else self._known.array.T
 
     @property
     def row_count(self) -> int:
         """The number of waves, or of lanes where each of these has its own registers."""
-        return self._cells.shape[0]
+        return self._cells.shape[0 if self._is_by_wave else 1]
 
     @property
     def all_known(self) -> bool:
@@ -86,17 +95,23 @@ class RegisterFile:
 
     def more_waves(self, count: int) -> None:
         """Add waves without known registers."""
-        wave_count, width = self._cells.shape[:2]
-        self._cells = self._cells.with_rows(count)
-        known = self._known or Cells("|b1", (0, width)).with_rows(wave_count, b"\1" * (wave_count * width))
-        self._known = known.with_rows(count)
+        first, *rest = self._cells.shape[:2]
+        known = self._known or Cells("|b1", (0, *rest)).with_rows(first, b"\1" * (first * rest[0]))
+        if self._is_by_wave:
+            self._cells, self._known = self._cells.with_rows(count), known.with_rows(count)
+        else:
+            self._cells, self._known = self._cells.with_columns(count), known.with_columns(count)
+
+    def _index(self, wave: int, number: int) -> int:
+        position = self.positions[number]
+        return wave * len(self.registers) + position if self._is_by_wave else position * self.row_count + wave
 
     def knows(self, wave: int, number: int) -> bool:
-        return self._known is None or bool(self._known.buffer[wave * len(self.registers) + self.positions[number]])
+        return self._known is None or bool(self._known.buffer[self._index(wave, number)])
 
     def read(self, wave: int, number: int) -> bytes | None:
         """Return the bytes of a register, in memory order; None if it is not known."""
-        index = wave * len(self.registers) + self.positions[number]
+        index = self._index(wave, number)
         if self._known is not None and not self._known.buffer[index]:
             return None
         size = self.byte_size
@@ -105,7 +120,7 @@ class RegisterFile:
 
     def write(self, wave: int, number: int, data: bytes) -> None:
         """Replace a register."""
-        index = wave * len(self.registers) + self.positions[number]
+        index = self._index(wave, number)
         size = self.byte_size
         self._cells.buffer[index * size : index * size + size] = data
         if self._known is not None:
@@ -118,14 +133,14 @@ class RegisterFile:
         position = self.positions[number]
         self.data[waves, position] = values
         if self._known is not None:
-            self._known.array[waves, position] = True
+            self.known[waves, position] = True
 
     def put_numbers(self, waves: Any, positions: list[int], values: Any) -> None:
         """Set the registers at some positions, in some waves, each to a number or to a row of lanes."""
         rows = waves if isinstance(waves, slice) else waves[:, None]
         self.data[rows, positions] = values
         if self._known is not None:
-            self._known.array[rows, positions] = True
+            self.known[rows, positions] = True
 
     def flags(self, waves: Any, number: int, count: int) -> Array:
         """Return flags of the slots in which a register is known; the slots may share one wave."""
@@ -135,7 +150,7 @@ class RegisterFile:
             return np.ones(count, dtype=bool)
         if isinstance(waves, int):
             return np.full(count, self.knows(waves, number))
-        column = self._known.array[:, self.positions[number]]
+        column = self.known[:, self.positions[number]]
         if len(column) <= count and column.all():
             return np.ones(count, dtype=bool)
         return column[waves]  # type: ignore[no-any-return]
@@ -264,6 +279,15 @@ class Cells:
         copy.buffer[:size] = self.buffer
         if data is not None:
             copy.buffer[size:] = data
+        return copy
+
+    def with_columns(self, count: int) -> Cells:
+        """Return a copy with more zeros behind each row."""
+        rows, columns, *rest = self.shape
+        copy = Cells(self.kind, (rows, columns + count, *rest))
+        for row in range(rows):
+            start = row * copy.row_size
+            copy.buffer[start : start + self.row_size] = self.buffer[row * self.row_size : (row + 1) * self.row_size]
         return copy
 
     def tolist(self) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -81,6 +81,20 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
+@frozen
+class NumberedNames:
+    """Names of waves, made when somebody asks for them."""
+
+    prefix: str
+    numbers: range
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.prefix}{number}" for number in self.numbers)
+
+
 class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
@@ -104,7 +118,9 @@ class Machine(WaveBackend):
         """The folder that paths of code objects are relative to."""
         self.code_objects: list[LoadedCodeObject] = []
         self.dispatches: list[Dispatch] = []
-        self.ids: list[str] = []
+        self._ids: list[str] = []
+        self._unnamed: Sequence[str] | NumberedNames = ()
+        """The names of the waves behind these, for which nobody has asked."""
         self.places = NO_PLACES
         """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
@@ -142,6 +158,22 @@ class Machine(WaveBackend):
 
     # --- Waves ----------------------------------------------------------------------------------------------------
 
+    @property
+    def ids(self) -> list[str]:
+        """The name of each wave."""
+        if self._unnamed:
+            self._ids += self._unnamed
+            self._unnamed = ()
+        return self._ids
+
+    @ids.setter
+    def ids(self, names: list[str]) -> None:
+        self._ids, self._unnamed = names, ()
+
+    @property
+    def wave_count(self) -> int:
+        return len(self._ids) + len(self._unnamed)
+
     def add_waves(
         self,
         count: int,
@@ -149,7 +181,7 @@ class Machine(WaveBackend):
         dispatch: Any = NONE,
         work_group: Any = NONE,
         wave_in_group: Any = NONE,
-        ids: Sequence[str] | None = None,
+        ids: Sequence[str] | NumberedNames | None = None,
         groups: Any = None,
     ) -> range:
         """Add waves, of which no register is known; their indices.
@@ -159,22 +191,17 @@ class Machine(WaveBackend):
         ``groups`` are the `group_numbers` of all waves, an array, if the caller has them.
         """
         first = self.wave_count
-        owners = _column(dispatch, count)
+        owners = {*dispatch} if hasattr(dispatch, "__iter__") else {dispatch}
         if count and not NONE <= min(owners) <= max(owners) < len(self.dispatches):
             raise UsageError(f"a wave names an unknown dispatch: there are {len(self.dispatches)} dispatches")
-        names = [str(first + i) for i in range(count)] if ids is None else list(ids)
+        names = NumberedNames("", range(first, first + count)) if ids is None else ids
         if len(names) != count:
             raise UsageError(f"{count} waves have {len(names)} names")
-        self.ids += names
+        self._ids, self._unnamed = self.ids, names
         self.changes += 1
-        columns = owners, _column(work_group, count, 3), _column(wave_in_group, count)
+        columns = _column(dispatch, count), _column(work_group, count, 3), _column(wave_in_group, count)
         self.places = {
-            name: cells.with_rows(
-                count,
-                struct.pack(f"<{len(column)}q", *column)
-                if isinstance(column, list)
-                else column.astype("<i8").tobytes(),
-            )
+            name: cells.with_rows(count, column)
             for (name, cells), column in zip(self.places.items(), columns, strict=True)
         }
         for file in self.files:
@@ -430,7 +457,7 @@ class Machine(WaveBackend):
         self.has_gaps = bool(self._unknown_lanes)
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
-        if not 0 <= wave < len(self.ids):
+        if not 0 <= wave < self.wave_count:
             raise register_unavailable(register, f"there is no wave {wave}")
         return wave
 
@@ -516,16 +543,17 @@ class Machine(WaveBackend):
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
 
-def _column(given: Any, count: int, width: int = 1) -> Any:
+def _column(given: Any, count: int, width: int = 1) -> bytes:
+    """Return numbers of waves as cells have them."""
     if getattr(given, "ndim", 0) == 1 + (width > 1):
-        return given.reshape(-1)
+        return given.astype("<i8").tobytes()  # type: ignore[no-any-return]
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, int):
-        return [given] * (count * width)
+        return struct.pack("<q", given) * (count * width)
     rows = list(given)
-    if width > 1 and not (rows and hasattr(rows[0], "__iter__")):
-        return rows * count
-    return [number for row in rows for number in row] if width > 1 else rows
+    is_one = width > 1 and not (rows and hasattr(rows[0], "__iter__"))
+    numbers = [number for row in rows for number in row] if width > 1 and not is_one else rows
+    return struct.pack(f"<{len(numbers)}q", *numbers) * (count if is_one else 1)
 
 
 def _inside(file: RegisterFile | None, offsets: Any, size: int, rows: Any) -> Any:

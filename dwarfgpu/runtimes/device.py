@@ -479,7 +479,7 @@ class ProgramDevice:
         running = launch.running
         assert running is not None  # noqa: S101 (it was prepared)
         if launch.halt is None:
-            launch.halt = running.run() if self.check else running.machine.run()
+            launch.halt = running.run() if self.check else running.machine.run(keeps_ended=False)
         launch.executed = running.machine.device.executed
         for memory in self.pinned.values():
             memory.store()

@@ -18,7 +18,7 @@ from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.columns import Cells, byte_size, item_size
 from dwarfgpu.machines.extents import Extents, Overlap
-from dwarfgpu.machines.machine import Dispatch, Machine
+from dwarfgpu.machines.machine import Dispatch, Machine, NumberedNames
 from dwarfgpu.program.frames.lone_wave import TopFrame
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
@@ -54,6 +54,9 @@ def test_waves_are_added_in_columns():
     assert machine.wave_named("y") is None
     assert machine.column("s0").tolist() == [7, 8, 0]
     assert [machine.knows(machine.register_named("s0"), wave) for wave in range(3)] == [True, True, False]
+    machine.add_waves(2, ids=NumberedNames("wave ", range(4, 6)))
+    assert (machine.wave_count, machine.ids[2:]) == (5, ["x", "wave 4", "wave 5"])
+    assert machine.column("s0").tolist() == [7, 8, 0, 0, 0]
     machine = Machine(WAVE64)
     assert "0 dispatches" in str(raised(UsageError, machine.add_waves, 1, dispatch=0))
     assert "2 waves have 1 names" in str(raised(UsageError, machine.add_waves, 2, ids=["x"]))

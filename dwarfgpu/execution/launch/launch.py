@@ -157,8 +157,7 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     machine.checks = None if checks is None else _checks(checks, planned)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
-        ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
-        return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
+        return Launched(planned, number, start_waves(machine, waves, index, prefix), machine)
     machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, options.at_once), prefix, options.seed)
     indices = machine.start_ahead()
     machine.renew_device()

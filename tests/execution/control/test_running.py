@@ -63,6 +63,17 @@ def test_buffers_are_what_the_host_computes(built, processor):
     assert launched.machine.run().has_ended
 
 
+@pytest.mark.parametrize("at_once", [None, 4])
+def test_waves_are_removed_at_the_end_where_nobody_keeps_them(built, at_once):
+    launched = steps_launched(built("gfx1100"), at_once=at_once)
+    machine, start = launched.machine, launched.machine.program_counter(0)
+    assert machine.run(limit=machine.wave_count, keeps_ended=False).kind == "limit"
+    assert machine.wave_count
+    assert machine.program_counter(0) != start
+    assert machine.run(keeps_ended=False).has_ended
+    assert (machine.wave_count, machine.ids, launched.buffers["out"].tolist()) == (0, [], STEPS)
+
+
 def test_a_buffer_is_the_memory_of_the_machine_and_may_be_empty(built, tmp_path):
     launched = steps_launched(built(), at_once=4)
     launched.buffers["in"][:] = 1
