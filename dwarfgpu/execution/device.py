@@ -197,8 +197,11 @@ class Device:
         self.compiled = CompiledRegions(self, 1 if jit == "on" else HOT)
         self.compiled.begin(self.batches)
 
-    def renew(self) -> None:
-        """Take over the waves and the memory of another launch on the machine."""
+    def renew(self, batches: list[WaveBatch] | None = None) -> None:
+        """Take over the waves and the memory of another launch on the machine.
+
+        If the launch is repeated, ``batches`` are copies of those with which it began the first time.
+        """
         machine = self.machine
         if machine.checks is not None or not self.memory.is_like(machine.weak_memory):
             self.__init__(machine)  # type: ignore[misc]
@@ -207,23 +210,16 @@ class Device:
         self.halt, self.executed, self.waves_ended = None, 0, 0
         self.repetition.start_anew()
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
-        self._adopt()
+        self._adopt(batches)
         if self.compiled is not None:
             self.compiled.begin(self.batches)
 
-    def _adopt(self) -> None:
+    def _adopt(self, batches: list[WaveBatch] | None = None) -> None:
         machine = self.machine
         self.memory.memory.buffers, self.memory.is_permissive = machine.buffers, machine.is_permissive
         rows_of_groups = np.unique(machine.groups(), return_inverse=True)[1]
         self.memory.use(_instances(machine, LOCAL), rows_of_groups, _instances(machine, PRIVATE_WAVE))
-        rows = np.arange(machine.wave_count)
-        if machine.seed is not None:
-            np.random.default_rng(machine.seed).shuffle(rows)
-        self.batches = [
-            batch
-            for first in range(0, len(rows), turns.WIDEST)
-            for batch in _batches_of(machine, rows[first : first + turns.WIDEST], self.lanes)
-        ]
+        self.batches = self._batches_of_machine() if batches is None else batches
         self.waiting: list[WaveBatch] = []
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
@@ -247,6 +243,16 @@ class Device:
         self._alive = np.bincount(self._groups, minlength=machine.wave_count)
         self.barriers.use(self._groups, self._alive)
         self._written = machine.changes
+
+    def _batches_of_machine(self) -> list[WaveBatch]:
+        rows = np.arange(self.machine.wave_count)
+        if self.machine.seed is not None:
+            np.random.default_rng(self.machine.seed).shuffle(rows)
+        return [
+            batch
+            for first in range(0, len(rows), turns.WIDEST)
+            for batch in _batches_of(self.machine, rows[first : first + turns.WIDEST], self.lanes)
+        ]
 
     # --- Running --------------------------------------------------------------------------------------------------
 

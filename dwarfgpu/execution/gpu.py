@@ -11,6 +11,7 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.machines.protocol import KnownRange
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
     from dwarfgpu.execution.checks.findings import CheckSettings
     from dwarfgpu.execution.device import Device
@@ -161,10 +162,10 @@ class Gpu(Machine):
             self.work_ahead = None
         return started
 
-    def renew_device(self) -> None:
+    def renew_device(self, batches: list[WaveBatch] | None = None) -> None:
         """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
         if self._device is not None:
-            self._device.renew()
+            self._device.renew(batches)
 
     def run(
         self,

@@ -109,6 +109,9 @@ class CallingProgram:
         self.problem("host-memory", f"{self.name_of_call(origin)}: {which}", origin)
         return CallRefused(self.MISSING)
 
+    def memory(self, address: int, size: int) -> bytes | None:
+        return self.host.read(address, size)
+
     def holds(self, call: HostCall) -> bool:
         return self.debugger is not None and self.debugger.holds(self, call)
 

@@ -76,6 +76,9 @@ class Process(Protocol):
     def missing(self, call: HostCall, address: int, size: int, *, is_written: bool) -> Exception:
         """Report memory that a call needs and the program lacks; return what is raised in the call."""
 
+    def memory(self, address: int, size: int) -> bytes | None:
+        """Return bytes of its memory; None if only a thread of it can read them."""
+
     def holds(self, call: HostCall) -> bool:
         """Return whether a call waits until `HostThread.begin`."""
 
@@ -113,6 +116,9 @@ class HostCall:
 
     async def read(self, address: int, size: int) -> bytes:
         """Return bytes of the program, which has carried out all effects before."""
+        content: bytes | None = None if self.thread.has_pending else self.process.memory(address, size)
+        if content is not None:
+            return content
         self.thread.effect(READ, address, 0, size)
         return _sized(await _reply(), size)
 
@@ -364,10 +370,11 @@ class Server:
 
 def _greeting(connected: socket.socket) -> tuple[int, int]:
     """Return the number of the process and that of the API, with which a program begins."""
-    kind, process, _thread, api = HEAD.unpack(connected.recv(HEAD.size, socket.MSG_WAITALL))
+    kind, named, _thread, api = HEAD.unpack(connected.recv(HEAD.size, socket.MSG_WAITALL))
     if kind != HELLO:
         raise EOFError("the program does not begin with a greeting")
-    return int(process), int(api)
+    process, _user, _group = struct.unpack("<3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return process or int(named), int(api)  # in a container, the program has another number for itself
 
 
 @frozen

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
@@ -62,6 +65,21 @@ class _MappedFile:
     path: str
 
 
+class _Range(ctypes.Structure):
+    """A range of memory: ``struct iovec``."""
+
+    _fields_ = (("address", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+@cache
+def _reader() -> Callable[..., int]:
+    """Return the function of the system that reads the memory of another process."""
+    read: Any = ctypes.CDLL(None).process_vm_readv
+    read.argtypes = (ctypes.c_int, *[ctypes.c_void_p, ctypes.c_ulong] * 2, ctypes.c_ulong)
+    read.restype = ctypes.c_ssize_t
+    return read  # type: ignore[no-any-return]
+
+
 def _scripted(frames: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Yield the lines of a script: the addresses of the names of file and function, and the line."""
     if 0 in frames:
@@ -95,6 +113,13 @@ class HostProgram:
                 line for line in lines if _INSTALLED not in (line.file or "") and not (line.file or "").startswith("<")
             ]
         return [line for frame in frames if frame for line in self.at(frame - 1)]
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """Return bytes of its memory; None if they cannot be read from outside, or not all."""
+        content = ctypes.create_string_buffer(size)
+        own, wanted = _Range(ctypes.addressof(content), size), _Range(address, size)
+        count = _reader()(self.number, ctypes.byref(own), 1, ctypes.byref(wanted), 1, 0)
+        return content.raw if count == size else None
 
     def reach(self, address: int, size: int, *, is_written: bool) -> int:
         """Return how many bytes from an address on the program can read, or write."""

@@ -33,6 +33,7 @@ class RepeatedLaunch:
         self._ids, self._groups = [*machine.ids], machine.groups().copy()
         self._places = machine.work_group.copy(), machine.wave_in_group.copy()
         self._files = [file.copy() for file in machine.files]
+        self._batches = [batch.copy() for batch in machine.device.batches]
 
     @staticmethod
     def is_possible(machine: Gpu, launched: Launched) -> bool:
@@ -66,6 +67,6 @@ class RepeatedLaunch:
         for file in self._files:
             machine.add_file(file.copy())
         map_memory(machine, plan.start, waves, added)
-        machine.renew_device()
+        machine.renew_device([batch.copy() for batch in self._batches])
         planned = evolve(plan, start=evolve(plan.start, kernarg_bytes=content), arguments=parts)
         return evolve(self._launched, plan=planned)
