@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,11 @@ _STATEMENT = re.compile(r"(?:[;{}):]|\belse|\bdo|^\s*#.*)$")
 """What a statement follows."""
 _MOST_LINES = 12
 """The lines of a call."""
+
+
+_FUTEX = {"x86_64": "202", "aarch64": "98"}
+"""The number of the call of the system that waits for another thread, by the machine."""
+_FUTEX_WAITS, _FUTEX_PRIVATE = (0, 9), 128
 
 
 @frozen
@@ -128,6 +134,26 @@ class HostProgram:
             if first <= end < last and ("w" if is_written else "r") in words[1]:
                 end = last
         return min(end - address, size)
+
+    def threads(self) -> list[str]:
+        """Return the numbers of its threads; none if it has ended or they cannot be seen."""
+        try:
+            return os.listdir(f"/proc/{self.number}/task")
+        except OSError:
+            return []
+
+    def sleepers(self) -> dict[str, str]:
+        """Return the threads that only another one can wake, each with how long it has run."""
+        found, threads = {}, self.threads()
+        for thread in threads:
+            folder = Path(f"/proc/{self.number}/task/{thread}")
+            with suppress(OSError, ValueError):
+                number, _address, *words = (folder / "syscall").read_text().split()[:5]
+                how, value, limit = (int(word, 16) for word in words)
+                is_own = bool(how & _FUTEX_PRIVATE) or str(value) in threads  # the latter waits for the end of a thread
+                if number == _FUTEX.get(os.uname().machine) and how & 0x7F in _FUTEX_WAITS and is_own and not limit:
+                    found[thread] = (folder / "schedstat").read_text()
+        return found
 
     def unknown(self, frames: Sequence[int]) -> list[int]:
         """Return the addresses of names that were not read yet."""

@@ -156,6 +156,7 @@ OF_HOST = {
     "used": "the host writes bytes 8 to 12 of the memory that `used` from {any} uses without a map for it at {any}",
     "unseen": "no map or read shows the host bytes 0 to 252 of `used` from {any}, which a kernel has written at {any}",
     "wait": "error: all threads wait for `user` from {any}, whose status nothing sets: the program is ended at {line}",
+    "join": "error: all threads wait for `user` from {any}, whose status nothing sets: the program is ended at {any}",
     "source": "the host changes byte 20 of the memory of clEnqueueWriteBuffer, which has not ended at {any}",
     "lazy-source": "the host changes byte 28 of the memory of clEnqueueWriteBuffer, which has not ended at {line}",
     "target": "the host changes byte 36 of the memory of clEnqueueReadBuffer, which has not ended at {line}",

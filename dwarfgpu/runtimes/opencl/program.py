@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
@@ -79,6 +78,8 @@ class OpenClProgram(CallingProgram):
     """The numbers of programs, by their source or binary: equal ones have one, and so are compiled once."""
     is_stuck: bool = False
     """Whether all its threads wait for ever, so that it is ended."""
+    sleepers: dict[str, str] = field(factory=dict)
+    """The threads that waited for others when no call had come for a while."""
     time: int = 0
     """The clock of events, which grows with what is done and so is the same in each run."""
     order: CommandOrder | None = None
@@ -123,7 +124,7 @@ class OpenClProgram(CallingProgram):
         if isinstance(result, ClFailure):
             self.report_failure(call, result)
             self.unread.append((call, result))
-        if self.closed and self._threads() == 1:  # others could carry out commands meanwhile
+        if self.closed and len(self.host.threads()) == 1:  # others could carry out commands meanwhile
             self._protect_closed(call, CLOSED)
         return super().end_call(call, result)
 
@@ -154,7 +155,10 @@ class OpenClProgram(CallingProgram):
             self.due = called
             self.settle()
             return
-        if self.is_stuck or len(self.waiting) < self._threads() or self.debugger is not None:
+        if self.is_stuck or not self.waiting or self.debugger is not None:
+            return
+        before, self.sleepers, threads = self.sleepers, self.host.sleepers(), self.host.threads()
+        if before != self.sleepers or not 0 < len(threads) <= len(self.waiting) + len(self.sleepers):
             return
         events = [event for command in commands for event in command.waits]
         events += (
@@ -166,12 +170,6 @@ class OpenClProgram(CallingProgram):
             message = f"all threads wait for {self.named(event)}, whose status nothing sets: the program is ended"
             self.problem("endless-wait", message, call, ("created", event.origin))
         self.settle()
-
-    def _threads(self) -> int:
-        try:
-            return len(os.listdir(f"/proc/{self.number}/task"))
-        except OSError:
-            return MOST_LISTED
 
     def ended(self) -> None:
         """Report what the program has left, unless a fault kept it from its end."""

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,19 @@ static const char *source =
     "kernel void add(global int *out, int n) { out[get_global_id(0)] += n; }\n"
     "kernel void set(global int *out, int n) { out[get_global_id(0)] = n; }\n";
 static int own[64], host[64], large[4096];
+
+static void *idle(void *started) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  for (;;) pthread_cond_wait(&never, &mutex);
+  return started;
+}
+
+static void *wait_for(void *event) {
+  clWaitForEvents(1, (cl_event *)event);
+  return NULL;
+}
 
 int main(int count, char **words) {
   const char *mistake = count > 1 ? words[1] : "";
@@ -82,8 +96,11 @@ int main(int count, char **words) {
   }
   if (IS("target")) clEnqueueReadBuffer(queue, cells, is_blocking, 0, sizeof host, host, 0, NULL, NULL), host[9] = 3;
   if (IS("never")) clEnqueueReadBuffer(queue, cells, CL_FALSE, 0, sizeof host, host, 0, NULL, NULL);
-  if (IS("wait") && is_right) clSetUserEventStatus(user, CL_COMPLETE);
+  if ((IS("wait") || IS("join")) && is_right) clSetUserEventStatus(user, CL_COMPLETE);
   puts("before");
+  pthread_t thread;
+  if (IS("wait") || IS("join")) pthread_create(&thread, NULL, idle, NULL);
+  if (IS("join")) pthread_create(&thread, NULL, wait_for, &user), pthread_join(thread, NULL);
   if (IS("wait")) clWaitForEvents(1, &user);
   if (!WRONG("never")) clFinish(queue);
   clReleaseEvent(user), clReleaseMemObject(cells), clReleaseMemObject(used), clReleaseKernel(add);
