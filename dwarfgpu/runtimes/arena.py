@@ -106,6 +106,25 @@ class Arena:
         self.buffers.append(buffer)
         return buffer
 
+    def reserve(self, size: int, alignment: int) -> int:
+        """Return addresses for buffers that come and go; 0 if there is no room."""
+        start = -(-self._top // alignment) * alignment
+        if start + size + GUARD > self.size // 2:
+            return 0
+        self._top = -(-(start + size + GUARD) // PAGE) * PAGE
+        return self.base + start
+
+    def insert(self, buffer: Allocation) -> None:
+        """Add a buffer at addresses that are reserved."""
+        number = bisect_right(self._starts, buffer.address)
+        self._starts.insert(number, buffer.address)
+        self.buffers.insert(number, buffer)
+
+    def remove(self, buffer: Allocation) -> None:
+        """Forget a buffer."""
+        number = self.buffers.index(buffer)
+        del self.buffers[number], self._starts[number]
+
     def place_code(self, size: int, alignment: int) -> int:
         """Return an address for code."""
         start = -(-self._code_top // alignment) * alignment

@@ -294,6 +294,18 @@ class ProgramDevice:
         self.arena.discard(buffer)
         return buffer
 
+    def place(self, buffer: Allocation) -> None:
+        """Let kernels access a buffer at addresses that are reserved."""
+        self.arena.insert(buffer)
+        for machine in self.machines.values():
+            self._map(buffer, machine)
+
+    def withdraw(self, buffer: Allocation) -> None:
+        """Take such a buffer away again."""
+        self.arena.remove(buffer)
+        self._unmap(buffer.address)
+        self._forget_name(buffer.address)
+
     def pin(self, memory: PinnedMemory) -> None:
         """Let kernels access memory of the host."""
         self.pinned[memory.buffer.address] = memory
@@ -308,6 +320,9 @@ class ProgramDevice:
     def forget(self, address: int) -> None:
         """Let kernels access memory of the host no more, and name it in no message, as other memory may be there."""
         self.unpin(address)
+        self._forget_name(address)
+
+    def _forget_name(self, address: int) -> None:
         for machine in self.machines.values():
             number = self._places.pop((id(machine), address))
             del machine.buffers[number]

@@ -89,12 +89,22 @@ def test_right(built: Callable[[str], Path]) -> None:
     assert done.stderr.splitlines()[-1] == "46 launches, 5 kernels, no error"
 
 
-@pytest.mark.parametrize("name", ["graphs", "memory", "contexts", "rtc", "textures", "small", "heap"])
+@pytest.mark.parametrize("name", ["graphs", "memory", "contexts", "rtc", "textures", "small", "heap", "mapped"])
 @pytest.mark.sampled(5)
 def test_functions(built: Callable[[str], Path], name: str) -> None:
     """Programs that name what they print at the end of their source, the last line of `exec` behind it."""
     done = dwarfgpu("exec", built(name))
     assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == printed(name)
+
+
+@pytest.mark.slow
+def test_what_is_not_mapped(built: Callable[[str], Path]) -> None:
+    """Addresses without memory, and memory that may only be read."""
+    done = dwarfgpu("exec", built("mapped"), "nowhere")
+    assert "`cells` = 0x7ea000200000, where no memory is known" in done.stderr
+    assert done.stdout.endswith("hipErrorIllegalAddress\n")
+    done = dwarfgpu("exec", "--check=bounds", built("mapped"), "only", "read")
+    assert "read-only buffer" in " ".join(done.stderr.split())
 
 
 def test_code_that_a_program_links(built: Callable[[str], Path], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dwarfgpu.runtimes.hip import (  # noqa: F401 (they declare functions)
     pointers,
     pools,
     registration,
+    reservations,
     rtc,
     streams,
     textures,

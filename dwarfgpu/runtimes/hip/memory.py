@@ -125,6 +125,8 @@ def release(call: HostCall, pointer: int) -> int:
     if pointer in program.device.arena:
         for pool in program.pools:
             pool.buffers.pop(pointer, None)
+    if any(found.holds(pointer) for found in program.reservations):
+        return Failure(errors.INVALID_VALUE)
     freed = program.device.free(pointer, call)
     if freed is None:
         return Failure(errors.INVALID_VALUE)

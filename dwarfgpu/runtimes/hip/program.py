@@ -27,6 +27,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall, HostThread
+    from dwarfgpu.runtimes.hip.reservations import Reservation
 
 _Kind = TypeVar("_Kind")
 API = Api()
@@ -95,6 +96,8 @@ class HipProgram(CallingProgram):
     """The pools, that of the device first."""
     pool: HipPool | None = None
     """The pool that the program has given the device."""
+    reservations: list[Reservation] = field(factory=list)
+    """The addresses that the program has reserved."""
     advice: dict[int, dict[int, int]] = field(factory=dict)
     """What is advised of buffers, by their addresses and ``hipMemRangeAttribute``."""
     order: ProgramOrder | None = None

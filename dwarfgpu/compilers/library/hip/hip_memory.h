@@ -20,6 +20,15 @@ struct hipMemPoolProps {
   hipMemAllocationType allocType; hipMemAllocationHandleType handleTypes; hipMemLocation location;
   void *win32SecurityAttributes; size_t maxSize; unsigned char reserved[56];
 };
+typedef struct ihipMemGenericAllocationHandle *hipMemGenericAllocationHandle_t;
+struct hipMemAllocationProp {
+  hipMemAllocationType type;
+  union { hipMemAllocationHandleType requestedHandleType, requestedHandleTypes; };
+  hipMemLocation location; void *win32HandleMetaData;
+  struct { unsigned char compressionType, gpuDirectRDMACapable; unsigned short usage; } allocFlags;
+};
+static_assert(sizeof(hipMemAllocationProp) == 32 && sizeof(hipMemAccessDesc) == 12, "memory that is mapped");
+enum hipMemAllocationGranularity_flags { hipMemAllocationGranularityMinimum, hipMemAllocationGranularityRecommended };
 enum hipMemRangeAttribute {
   hipMemRangeAttributeReadMostly = 1, hipMemRangeAttributePreferredLocation, hipMemRangeAttributeAccessedBy,
   hipMemRangeAttributeLastPrefetchLocation, hipMemRangeAttributeCoherencyMode = 100
@@ -86,6 +95,17 @@ hipError_t hipPointerSetAttribute(const void *, hipPointer_attribute, hipDevicep
 hipError_t hipMemGetAddressRange(hipDeviceptr_t *, size_t *, hipDeviceptr_t);
 hipError_t hipMemPtrGetInfo(void *, size_t *);
 hipError_t hipMemRangeGetAttribute(void *, size_t, hipMemRangeAttribute, const void *, size_t);
+hipError_t hipMemGetAllocationGranularity(size_t *, const hipMemAllocationProp *, hipMemAllocationGranularity_flags);
+hipError_t hipMemAddressReserve(void **, size_t, size_t, void *, unsigned long long);
+hipError_t hipMemAddressFree(void *, size_t);
+hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *, size_t, const hipMemAllocationProp *, unsigned long long);
+hipError_t hipMemRelease(hipMemGenericAllocationHandle_t);
+hipError_t hipMemMap(void *, size_t, size_t, hipMemGenericAllocationHandle_t, unsigned long long);
+hipError_t hipMemUnmap(void *, size_t);
+hipError_t hipMemSetAccess(void *, size_t, const hipMemAccessDesc *, size_t);
+hipError_t hipMemGetAccess(unsigned long long *, const hipMemLocation *, void *);
+hipError_t hipMemRetainAllocationHandle(hipMemGenericAllocationHandle_t *, void *);
+hipError_t hipMemGetAllocationPropertiesFromHandle(hipMemAllocationProp *, hipMemGenericAllocationHandle_t);
 hipError_t hipStreamAttachMemAsync(hipStream_t, void *, size_t = 0, unsigned = 4);
 hipError_t hipMemAllocPitch(hipDeviceptr_t *, size_t *, size_t, size_t, unsigned);
 hipError_t hipMalloc3D(hipPitchedPtr *, hipExtent);

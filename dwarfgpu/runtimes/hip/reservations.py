@@ -1,0 +1,260 @@
+"""Addresses that a program reserves, and the memory that it maps there: a handle has the memory, a piece its place."""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from dwarfgpu.execution.faults import READ_ONLY
+from dwarfgpu.runtimes.arena import DEVICE, PAGE, Allocation
+from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.memory import TOTAL
+from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.prototypes import CallRefused
+
+if TYPE_CHECKING:
+    from dwarfgpu.runtimes.connection import HostCall
+    from dwarfgpu.runtimes.device import ProgramDevice
+    from dwarfgpu.runtimes.hip.program import HipProgram
+
+_PROPERTIES = struct.Struct("<4i16x")
+"""``hipMemAllocationProp``: the type, the requested handles, the type and the number of the location."""
+_ACCESS = struct.Struct("<3i")
+"""``hipMemAccessDesc``: the type and the number of the location, and the flags."""
+_PINNED, _DEVICE = 1, 1
+_NONE, _READ, _READ_AND_WRITE = 0, 1, 3
+_LEAST, _RECOMMENDED = PAGE, 2 << 20
+"""What sizes are multiples of, by ``hipMemAllocationGranularity_flags``."""
+_MOST_LOCATIONS = 64
+
+
+@define(eq=False)
+class HipMemory:
+    """Memory that has no address while it is not mapped."""
+
+    size: int
+    properties: bytes
+    handle: int = 0
+    content: bytes | None = None
+    """What it had when it was unmapped; None at first."""
+    is_mapped: bool = False
+    references: int = 1
+    """How often it is to be released."""
+
+
+@define(eq=False)
+class Piece:
+    """A part of a reservation that has memory."""
+
+    address: int
+    memory: HipMemory
+    origin: HostCall
+    access: int = _NONE
+
+    @property
+    def end(self) -> int:
+        return self.address + self.memory.size
+
+
+@define(eq=False)
+class Reservation:
+    """Addresses that a program has reserved."""
+
+    address: int
+    size: int
+    pieces: list[Piece] = field(factory=list)
+    """By their addresses."""
+    buffers: list[Allocation] = field(factory=list)
+    """What kernels and copies may access: pieces that touch each other are one buffer."""
+
+    def holds(self, address: int, size: int = 1) -> bool:
+        """Return whether some addresses are of these."""
+        return self.address <= address and address + size <= self.address + self.size
+
+    def within(self, call: HostCall, address: int, size: int) -> list[Piece]:
+        """Return the pieces that are some addresses exactly; the call ends with an error if there are none."""
+        found = [piece for piece in self.pieces if address <= piece.address and piece.end <= address + size]
+        is_whole = all(left.end == right.address for left, right in pairwise(found))
+        if not found or not is_whole or (found[0].address, found[-1].end) != (address, address + size):
+            message = f"{size} bytes at {address:#x} are not those of memory that was mapped there"
+            call.process.problem("bounds-host", message, call)
+            raise CallRefused(Failure(errors.INVALID_VALUE))
+        return found
+
+    def update(self, device: ProgramDevice) -> None:
+        """Let kernels access what the pieces are now."""
+        for buffer in self.buffers:
+            device.withdraw(buffer)
+        self.buffers = []
+        for piece in self.pieces:
+            access = READ_ONLY if piece.access == _READ else ""
+            last = self.buffers[-1] if self.buffers else None
+            if piece.access == _NONE:
+                continue
+            if last is not None and last.address + last.size == piece.address and last.access == access:
+                last.size += piece.memory.size
+            else:
+                self.buffers.append(Allocation(piece.address, piece.memory.size, DEVICE, piece.origin, access))
+        for buffer in self.buffers:
+            device.place(buffer)
+
+
+def _reservation(call: HostCall, address: int, size: int) -> Reservation:
+    program: HipProgram = call.process
+    for found in program.reservations:
+        if found.holds(address, size):
+            return found
+    program.problem("bounds-host", f"{size} bytes at {address:#x} are in no addresses that were reserved", call)
+    raise CallRefused(Failure(errors.INVALID_VALUE))
+
+
+def _memory(call: HostCall, handle: int) -> HipMemory:
+    memory: HipMemory = call.process.find(handle, HipMemory)
+    return memory
+
+
+def _is_size(size: int) -> bool:
+    return 0 < size <= TOTAL and not size % _LEAST
+
+
+@API("hipError_t hipMemGetAllocationGranularity(size_t *granularity, const void *properties, int option)")
+def granularity(call: HostCall, pointer: int, properties: int, option: int) -> int:
+    if not pointer or not properties or option not in (0, 1):
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(pointer, (_LEAST, _RECOMMENDED)[option])
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipMemAddressReserve(void **address, size_t size, size_t alignment, void *wanted, "
+    "unsigned long long flags)"
+)
+def reserve(call: HostCall, pointer: int, size: int, alignment: int, _wanted: int, flags: int) -> int:
+    program: HipProgram = call.process
+    if not pointer or not size or size % _LEAST or alignment & (alignment - 1) or flags:
+        return Failure(errors.INVALID_VALUE)
+    address = program.device.arena.reserve(size, max(alignment, _RECOMMENDED))
+    if not address:
+        return Failure(errors.OUT_OF_MEMORY)
+    program.reservations.append(Reservation(address, size))
+    call.write_number(pointer, address)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemAddressFree(void *address, size_t size)")
+def free_addresses(call: HostCall, address: int, size: int) -> int:
+    found = _reservation(call, address, size)
+    if found.pieces or (found.address, found.size) != (address, size):
+        return Failure(errors.INVALID_VALUE)
+    call.process.reservations.remove(found)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemCreate(void **handle, size_t size, const void *properties, unsigned long long flags)")
+async def create(call: HostCall, pointer: int, size: int, properties: int, flags: int) -> int:
+    program: HipProgram = call.process
+    if not pointer or not properties or not _is_size(size) or flags:
+        return Failure(errors.INVALID_VALUE)
+    content = await call.read(properties, _PROPERTIES.size)
+    kind, _handles, place, device = _PROPERTIES.unpack(content)
+    if (kind, place, device) != (_PINNED, _DEVICE, 0):
+        return Failure(errors.INVALID_VALUE)
+    memory = HipMemory(size, content)
+    memory.handle = program.keep(memory)
+    call.write_number(pointer, memory.handle)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemRelease(void *handle)")
+def release(call: HostCall, handle: int) -> int:
+    memory = _memory(call, handle)
+    memory.references -= 1
+    _drop(call, memory)
+    return errors.SUCCESS
+
+
+def _drop(call: HostCall, memory: HipMemory) -> None:
+    """Forget memory that is neither mapped nor referred to."""
+    if not memory.references and not memory.is_mapped:
+        call.process.objects.pop(memory.handle, None)
+
+
+@API("hipError_t hipMemMap(void *address, size_t size, size_t offset, void *handle, unsigned long long flags)")
+def map_memory(call: HostCall, address: int, size: int, offset: int, handle: int, flags: int) -> int:
+    program: HipProgram = call.process
+    memory, found = _memory(call, handle), _reservation(call, address, size)
+    if memory.is_mapped:
+        program.problem("not-supported", "memory at two addresses at once is not supported", call)
+        return Failure(errors.NOT_SUPPORTED)
+    is_free = all(piece.end <= address or address + size <= piece.address for piece in found.pieces)
+    if offset or size != memory.size or flags or address % _LEAST or not is_free:
+        return Failure(errors.INVALID_VALUE)
+    if memory.content is not None:
+        program.device.arena.view(address, size)[:] = memory.content
+    memory.content, memory.is_mapped = None, True
+    found.pieces.append(Piece(address, memory, call))
+    found.pieces.sort(key=lambda piece: piece.address)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemUnmap(void *address, size_t size)")
+def unmap_memory(call: HostCall, address: int, size: int) -> int:
+    program: HipProgram = call.process
+    found = _reservation(call, address, size)
+    for piece in found.within(call, address, size):
+        memory, view = piece.memory, program.device.arena.view(piece.address, piece.memory.size)
+        memory.content, memory.is_mapped = bytes(view) if memory.references else None, False
+        found.pieces.remove(piece)
+        _drop(call, memory)
+    found.update(program.device)
+    program.device.arena.discard(Allocation(address, size, ""))
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemSetAccess(void *address, size_t size, const void *access, size_t count)")
+async def set_access(call: HostCall, address: int, size: int, access: int, count: int) -> int:
+    if not access or not 0 < count <= _MOST_LOCATIONS:
+        return Failure(errors.INVALID_VALUE)
+    content = await call.read(access, _ACCESS.size * count)
+    found = _reservation(call, address, size)
+    pieces = found.within(call, address, size)
+    for place, device, flags in _ACCESS.iter_unpack(content):
+        if (place, device) != (_DEVICE, 0) or flags not in (_NONE, _READ, _READ_AND_WRITE):
+            return Failure(errors.INVALID_VALUE)
+        for piece in pieces:
+            piece.access = flags
+    found.update(call.process.device)
+    return errors.SUCCESS
+
+
+def _piece(call: HostCall, address: int) -> Piece:
+    for piece in _reservation(call, address, 1).pieces:
+        if piece.address <= address < piece.end:
+            return piece
+    raise CallRefused(Failure(errors.INVALID_VALUE))
+
+
+@API("hipError_t hipMemGetAccess(unsigned long long *flags, const void *location, void *address)")
+def get_access(call: HostCall, flags: int, location: int, address: int) -> int:
+    if not flags or not location:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(flags, _piece(call, address).access)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemRetainAllocationHandle(void **handle, void *address)")
+def retain(call: HostCall, pointer: int, address: int) -> Any:
+    memory = _piece(call, address).memory
+    memory.references += 1
+    call.process.objects[memory.handle] = memory
+    call.write_number(pointer, memory.handle)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipMemGetAllocationPropertiesFromHandle(void *properties, void *handle)")
+def properties_of(call: HostCall, pointer: int, handle: int) -> int:
+    call.write(pointer, _memory(call, handle).properties)
+    return errors.SUCCESS
