@@ -27,7 +27,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall, HostThread
-    from dwarfgpu.runtimes.hip.reservations import Reservation
+    from dwarfgpu.runtimes.hip.mappings import Reservation
 
 _Kind = TypeVar("_Kind")
 API = Api()

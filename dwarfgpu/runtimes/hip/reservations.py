@@ -1,23 +1,19 @@
-"""Addresses that a program reserves, and the memory that it maps there: a handle has the memory, a piece its place."""
+"""The functions that reserve addresses and map memory there."""
 
 from __future__ import annotations
 
 import struct
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
-
-from dwarfgpu.execution.faults import READ_ONLY
-from dwarfgpu.runtimes.arena import DEVICE, PAGE, Allocation
+from dwarfgpu.runtimes.arena import PAGE, Allocation
 from dwarfgpu.runtimes.hip import errors
+from dwarfgpu.runtimes.hip.mappings import NONE, READ, READ_AND_WRITE, HipMemory, Piece, Reservation
 from dwarfgpu.runtimes.hip.memory import TOTAL
 from dwarfgpu.runtimes.hip.program import API, Failure
 from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
-    from dwarfgpu.runtimes.device import ProgramDevice
     from dwarfgpu.runtimes.hip.program import HipProgram
 
 _PROPERTIES = struct.Struct("<4i16x")
@@ -25,81 +21,9 @@ _PROPERTIES = struct.Struct("<4i16x")
 _ACCESS = struct.Struct("<3i")
 """``hipMemAccessDesc``: the type and the number of the location, and the flags."""
 _PINNED, _DEVICE = 1, 1
-_NONE, _READ, _READ_AND_WRITE = 0, 1, 3
 _LEAST, _RECOMMENDED = PAGE, 2 << 20
 """What sizes are multiples of, by ``hipMemAllocationGranularity_flags``."""
 _MOST_LOCATIONS = 64
-
-
-@define(eq=False)
-class HipMemory:
-    """Memory that has no address while it is not mapped."""
-
-    size: int
-    properties: bytes
-    handle: int = 0
-    content: bytes | None = None
-    """What it had when it was unmapped; None at first."""
-    is_mapped: bool = False
-    references: int = 1
-    """How often it is to be released."""
-
-
-@define(eq=False)
-class Piece:
-    """A part of a reservation that has memory."""
-
-    address: int
-    memory: HipMemory
-    origin: HostCall
-    access: int = _NONE
-
-    @property
-    def end(self) -> int:
-        return self.address + self.memory.size
-
-
-@define(eq=False)
-class Reservation:
-    """Addresses that a program has reserved."""
-
-    address: int
-    size: int
-    pieces: list[Piece] = field(factory=list)
-    """By their addresses."""
-    buffers: list[Allocation] = field(factory=list)
-    """What kernels and copies may access: pieces that touch each other are one buffer."""
-
-    def holds(self, address: int, size: int = 1) -> bool:
-        """Return whether some addresses are of these."""
-        return self.address <= address and address + size <= self.address + self.size
-
-    def within(self, call: HostCall, address: int, size: int) -> list[Piece]:
-        """Return the pieces that are some addresses exactly; the call ends with an error if there are none."""
-        found = [piece for piece in self.pieces if address <= piece.address and piece.end <= address + size]
-        is_whole = all(left.end == right.address for left, right in pairwise(found))
-        if not found or not is_whole or (found[0].address, found[-1].end) != (address, address + size):
-            message = f"{size} bytes at {address:#x} are not those of memory that was mapped there"
-            call.process.problem("bounds-host", message, call)
-            raise CallRefused(Failure(errors.INVALID_VALUE))
-        return found
-
-    def update(self, device: ProgramDevice) -> None:
-        """Let kernels access what the pieces are now."""
-        for buffer in self.buffers:
-            device.withdraw(buffer)
-        self.buffers = []
-        for piece in self.pieces:
-            access = READ_ONLY if piece.access == _READ else ""
-            last = self.buffers[-1] if self.buffers else None
-            if piece.access == _NONE:
-                continue
-            if last is not None and last.address + last.size == piece.address and last.access == access:
-                last.size += piece.memory.size
-            else:
-                self.buffers.append(Allocation(piece.address, piece.memory.size, DEVICE, piece.origin, access))
-        for buffer in self.buffers:
-            device.place(buffer)
 
 
 def _reservation(call: HostCall, address: int, size: int) -> Reservation:
@@ -109,6 +33,15 @@ def _reservation(call: HostCall, address: int, size: int) -> Reservation:
             return found
     program.problem("bounds-host", f"{size} bytes at {address:#x} are in no addresses that were reserved", call)
     raise CallRefused(Failure(errors.INVALID_VALUE))
+
+
+def _pieces(call: HostCall, reservation: Reservation, address: int, size: int) -> list[Piece]:
+    found = reservation.within(address, size)
+    if not found:
+        message = f"{size} bytes at {address:#x} are not those of memory that was mapped there"
+        call.process.problem("bounds-host", message, call)
+        raise CallRefused(Failure(errors.INVALID_VALUE))
+    return found
 
 
 def _memory(call: HostCall, handle: int) -> HipMemory:
@@ -204,7 +137,7 @@ def map_memory(call: HostCall, address: int, size: int, offset: int, handle: int
 def unmap_memory(call: HostCall, address: int, size: int) -> int:
     program: HipProgram = call.process
     found = _reservation(call, address, size)
-    for piece in found.within(call, address, size):
+    for piece in _pieces(call, found, address, size):
         memory, view = piece.memory, program.device.arena.view(piece.address, piece.memory.size)
         memory.content, memory.is_mapped = bytes(view) if memory.references else None, False
         found.pieces.remove(piece)
@@ -220,9 +153,9 @@ async def set_access(call: HostCall, address: int, size: int, access: int, count
         return Failure(errors.INVALID_VALUE)
     content = await call.read(access, _ACCESS.size * count)
     found = _reservation(call, address, size)
-    pieces = found.within(call, address, size)
+    pieces = _pieces(call, found, address, size)
     for place, device, flags in _ACCESS.iter_unpack(content):
-        if (place, device) != (_DEVICE, 0) or flags not in (_NONE, _READ, _READ_AND_WRITE):
+        if (place, device) != (_DEVICE, 0) or flags not in (NONE, READ, READ_AND_WRITE):
             return Failure(errors.INVALID_VALUE)
         for piece in pieces:
             piece.access = flags
