@@ -201,6 +201,9 @@ device -30
 formats 0 1
 shared -61
 none 0 -30
+texel 7c00 fc00 7e00 7bff
+texel 00ff ff00 0000 0000
+texel 7fff 8001 0000 7fff
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,8 @@ _ORDERS = {
 _FORMATS = [(order, kind) for order, kinds in _ORDERS.items() for kind in kinds]
 _SIGNED, _UNSIGNED = {0x10D7: "b", 0x10D8: "h", 0x10D9: "i"}, {0x10DA: "B", 0x10DB: "H", 0x10DC: "I"}
 _SCALES = {0x10D0: ("b", 127), 0x10D1: ("h", 32767), 0x10D2: ("B", 255), 0x10D3: ("H", 65535)}
-_FLOATS = {0x10DD: "e", 0x10DE: "f"}
+_FLOATS = {0x10DD: ("e", 65520), 0x10DE: ("f", math.inf)}
+"""Their letters, and the least number that is rounded to infinity."""
 _ADDRESSING = {0x1130: 0, 0x1131: 2, 0x1132: 4, 0x1133: 6, 0x1134: 8}
 _NEAREST, _LINEAR = 0x1140, 0x1141
 _NORMALIZED_KEY, _ADDRESSING_KEY, _FILTER_KEY = 0x1152, 0x1153, 0x1154
@@ -426,11 +428,14 @@ def _texel(form: ImageForm, color: bytes) -> bytes:
     else:
         floats = struct.unpack("<4f", color)
         if form.type in _FLOATS:
-            channels = [struct.pack(f"<{_FLOATS[form.type]}", each) for each in floats]
+            code, infinite = _FLOATS[form.type]
+            numbers = [math.copysign(math.inf, each) if abs(each) >= infinite else each for each in floats]
+            channels = [struct.pack(f"<{code}", each) for each in numbers]
         else:
             code, scale = _SCALES[form.type]
             least = -1.0 if code in "bh" else 0.0
-            scaled = struct.unpack("<4f", struct.pack("<4f", *(max(least, min(1.0, each)) * scale for each in floats)))
+            inside = [0.0 if math.isnan(each) else max(least, min(1.0, each)) for each in floats]
+            scaled = struct.unpack("<4f", struct.pack("<4f", *(each * scale for each in inside)))
             channels = [struct.pack(f"<{code}", round(each)) for each in scaled]
     order = {_A: (3,), _BGRA: (2, 1, 0, 3), _ARGB: (3, 0, 1, 2)}.get(form.order, range(_CHANNELS[form.order]))
     return b"".join(channels[each] for each in order)

@@ -1,6 +1,7 @@
 // What functions of OpenCL answer where the specification demands one error: a line for each, `what number`.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+#include <math.h>
 #include <stdio.h>
 
 static const char *source =
@@ -59,5 +60,18 @@ int main(void) {
   printf("shared %d\n", error);
   printf("none %d %d\n", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL),
          clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, &shared));
+
+  cl_command_queue work = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+  float color[4] = {1e10f, -1e10f, NAN, 65519};  // infinities, no number, and what is rounded to the last one
+  size_t start[3] = {0}, one[3] = {1, 1, 1};
+  shape.image_width = shape.image_height = 1;
+  for (int kind = 0; kind < 3; kind++) {
+    unsigned short texel[4] = {0};
+    format.image_channel_data_type = (cl_channel_type[]){CL_HALF_FLOAT, CL_UNORM_INT8, CL_SNORM_INT16}[kind];
+    image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, NULL);
+    clEnqueueFillImage(work, image, color, start, one, 0, NULL, NULL);
+    clEnqueueReadImage(work, image, CL_TRUE, start, one, 0, 0, texel, 0, NULL, NULL);
+    printf("texel %04x %04x %04x %04x\n", texel[0], texel[1], texel[2] & 0x7fff, texel[3]);
+  }
   return 0;
 }
