@@ -146,7 +146,10 @@ def test_a_clamped_result_is_the_nearest_number(name, sources, expected):
 def rounded(value, kind):
     """The float next to a fraction, ties to even: through the decimal digits that Python rounds once."""
     if kind is np.float64:
-        return np.float64(value.numerator / value.denominator)
+        try:
+            return np.float64(value.numerator / value.denominator)
+        except OverflowError:
+            return np.float64("inf" if value > 0 else "-inf")
     bits, smallest = (24, -149) if kind is np.float32 else (11, -24)
     if not value:
         return kind(0)
@@ -162,7 +165,8 @@ def rounded(value, kind):
 @for_each("function, kind, exponents",
     (floats.fused_single, np.float32, (-40, 40)),            (floats.fused_single, np.float32, (-75, -60)),
     (floats.fused_half, np.float16, (-8, 7)),                (floats.fused_long, np.float64, (-60, 60)),
-    (floats.fused_long, np.float64, (-530, -500)),           (floats.fused_long, np.float64, (480, 505)))  # fmt: skip
+    (floats.fused_long, np.float64, (-530, -500)),           (floats.fused_long, np.float64, (480, 505)),
+    (floats.fused_long, np.float64, (-545, -505)))  # fmt: skip
 def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
     numbers = np.random.default_rng(3)
     count = 3000
@@ -184,6 +188,27 @@ def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
             continue
         exact = Fraction(float(left[index])) * Fraction(float(right[index])) + Fraction(float(other[index]))
         assert found[index] == rounded(exact, kind), (left[index], right[index], other[index])
+
+
+def test_doubles_of_any_magnitude_are_rounded_as_fractions_are():
+    """The summands are far apart, cancel, or end half a unit behind a double, also a denormal one."""
+    numbers = np.random.default_rng(5)
+    count = 6000
+    whole = [numbers.integers(-1 << 53, 1 << 53, count).astype(np.float64) for _ in range(3)]
+    whole[0] = np.where(numbers.random(count) < 0.3, 1 << numbers.integers(0, 52, count), whole[0])
+    powers = [numbers.integers(-1126, 971, count) for _ in range(3)]
+    powers[1] = np.where(numbers.random(count) < 0.7, -1074 - powers[0] + numbers.integers(-120, 60, count), powers[1])
+    near = numbers.random(count) < 0.6
+    powers[2] = np.where(near, powers[0] + powers[1] + numbers.integers(-60, 170, count), powers[2])
+    with np.errstate(all="ignore"):
+        left, right, other = (np.ldexp(*pair) for pair in zip(whole, powers, strict=True))
+        other = np.where(numbers.random(count) < 0.1, -(left * right), other)
+        found = floats.fused_long(left, right, other)
+    for row in zip(left.tolist(), right.tolist(), other.tolist(), found.tolist(), strict=True):
+        if np.isfinite(row[:3]).all():
+            exact = Fraction(row[0]) * Fraction(row[1]) + Fraction(row[2])
+            wanted = rounded(exact, np.float64) if exact else np.float64(row[0]) * row[1] + row[2]
+            assert (row[3], np.signbit(row[3])) == (wanted, np.signbit(wanted)), row
 
 
 @every(sign=[1, -1], shift=[0, -100, -126], beside=[-1, 0, 1])

@@ -115,16 +115,16 @@ def fused_long_for_division(left: Lanes, right: Lanes, other: Lanes, scaled: Lan
     """Return ``left * right + other`` of doubles with one rounding, scaled back in lanes with a flag."""
     result = floats.fused_long(left, right, other)
     if scaled.any():
-        back = np.where(floats.exponents(other) > 1023, 2.0**128, 2.0**-128)
-        whole = result * back
+        shift = np.where(floats.exponents(other) > 1023, 128, -128)
+        whole = np.ldexp(result, shift)
         # A denormal result has fewer bits, so the sum that has been rounded already is not rounded again.
         # Nor is one whose sum is finite only when it has been scaled.
         tiny = scaled & (np.abs(whole) < np.finfo(np.float64).tiny) & (result != 0)
         tiny = tiny | scaled & np.isinf(result) & np.isfinite(left) & np.isfinite(right) & np.isfinite(other)
         result = np.where(scaled, whole, result)
-        columns = [np.broadcast_to(column, result.shape) for column in (left, right, other, back)]
-        for index in zip(*np.nonzero(np.broadcast_to(tiny, result.shape)), strict=True):
-            result[index] = floats.fused_exactly(*(float(column[index]) for column in columns))
+        tiny = np.broadcast_to(tiny, result.shape)
+        columns = [np.broadcast_to(column, result.shape)[tiny] for column in (left, right, other, shift)]
+        result[tiny] = floats.fused_apart(*columns)
     return result
 
 
