@@ -214,8 +214,8 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 161.61, "all of these")
-TESTS = Budget("../tests", 90, 95.01, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 161.62, "all of these")
+TESTS = Budget("../tests", 90, 95.04, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.21, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
