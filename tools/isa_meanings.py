@@ -27,7 +27,8 @@ GOLDEN = Path(__file__).parents[1] / "tests/golden/isa-without-meaning.txt"
 MOST_NAMES = 40
 """The operations that are listed by name."""
 PROCESSORS = (
-    ("gfx900", 64), ("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1200", 32),
+    ("gfx900", 64), ("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx950", 64), ("gfx1030", 32), ("gfx1100", 32),
+    ("gfx1200", 32),
 )  # fmt: skip
 TRIES = 200
 CHOSEN = {"simm16": 1, "ssrc0": 128}
@@ -112,7 +113,8 @@ FAMILIES = (
     ("interpolation and parameters of pixels", r"v_interp_|l?ds_(param|direct)_load|v_screen_partition"),
     ("local memory with two addresses, one of which is the other's", r"ds_\w+_src2_"),
     ("named barriers, which the RDNA4 document does not have", r"s_barrier_"),
-    ("loads that transpose matrices", r"global_load_tr_"),
+    ("loads that transpose matrices", r"global_load_tr_|ds_read_b\d+_tr_"),
+    ("numbers of 4, 6 and 8 bits with a scale", r"v_cvt_scalef32_|v_mfma_(scale_|ld_scale_|f32_\w+_f8f6f4)"),
     ("loads and stores of blocks of registers", r"(global|scratch)_(load|store)_block"),
     ("scalar access of scratch memory", r"s_scratch_"),
     ("forks, joins and loops of half waves", r"s_cbranch_(g_fork|i_fork|join)|s_subvector_|s_setvskip"),

@@ -16,11 +16,11 @@ from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KIN
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.narrow_operations import write_narrow
-from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, single_name
+from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW
-from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 from dwarfgpu.isa.tables import table
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
         return False
     if write_narrow(writer, instruction):
         return False
-    meaning = MEANINGS.get(CARRYING_ON_GFX8.get(name, name) if writer.generation <= 8 else name)
+    meaning = meaning_of(instruction, writer.generation)
     if meaning is not None:
         (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
         return False
@@ -344,6 +344,18 @@ def _swap(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write(f"x, y = {written}({left}), {written}({right})")
     writer.write(f"{left} = y if m is None else merged(m, y, x)")
     writer.write(f"{right} = x if m is None else merged(m, x, y)")
+
+
+def _swap_rows(span: int) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of v_permlane16_swap_b32 and v_permlane32_swap_b32, for rows of so many lanes."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        left, right = (_register(operand) for operand in instruction.operands[:2])
+        writer.write(f"h, i = {writer.name(lane_moves.rows_swapped)}(b, {left}, {right}, {span})")
+        writer.write(f"{left} = h")
+        writer.write(f"{right} = i")
+
+    return write
 
 
 def exchanged_halves(left: Any, right: Any, left_shift: int, right_shift: int) -> tuple[Any, Any]:
@@ -701,6 +713,8 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_permlane16_var_b32": _permute(crosses=False, by_lane=True),
     "v_permlanex16_var_b32": _permute(crosses=True, by_lane=True),
     "v_swap_b16": _swap_halves,
+    "v_permlane16_swap_b32": _swap_rows(16),
+    "v_permlane32_swap_b32": _swap_rows(32),
     "v_mqsad_u32_u8": _masked_differences,
     "s_getpc_b64": _get_pc,
     "s_getreg_b32": _get_register,

@@ -282,3 +282,33 @@ def permuted(
 def halves_exchanged(batch: WaveBatch, register: Lanes) -> Lanes:
     """Return for each lane what the lane of the other half of the wave has (v_permlane64_b32)."""
     return np.roll(_wide(register, batch), 32, axis=1)
+
+
+def rows_swapped(batch: WaveBatch, left: Lanes, right: Lanes, span: int) -> tuple[Lanes, Lanes]:
+    """Return two registers after the odd rows of the first and the even ones of the second have been exchanged."""
+    _need_all_lanes(batch, f"v_permlane{span}_swap_b32")
+    rows = batch.count, batch.lanes // (2 * span), 2, span
+    first, second = (_wide(as_written(each), batch).reshape(rows) for each in (left, right))
+    pairs = ((first[:, :, 0], second[:, :, 0]), (first[:, :, 1], second[:, :, 1]))
+    return tuple(np.stack(pair, axis=2).reshape(batch.count, batch.lanes) for pair in pairs)  # type: ignore[return-value]
+
+
+def transposed(batch: WaveBatch, words: list[Lanes], bits: int) -> list[Lanes]:
+    """Return what rows of 16 lanes have of elements that each has loaded 64 bits of (ds_read_b64_tr_b8 and _b16).
+
+    Element ``n`` of a lane comes from the lane that the upper bits of its number in the row say, ``n`` times their
+    count further; which element of that, the lower bits say.
+    """
+    _need_all_lanes(batch, f"ds_read_b64_tr_b{bits}")
+    count = 64 // bits
+    lane, number = np.arange(batch.lanes)[:, None], np.arange(count)[None, :]
+    source = (lane & ~15) + ((lane & 15) // count) + 16 // count * number
+    both = np.ascontiguousarray(np.stack([_wide(word, batch) for word in words], axis=2))
+    elements = both.view(f"u{bits // 8}")[:, source, lane % count]
+    result = np.ascontiguousarray(elements).view(np.uint32)
+    return [result[:, :, 0], result[:, :, 1]]
+
+
+def _need_all_lanes(batch: WaveBatch, name: str) -> None:
+    if batch.mask is not None and not batch.mask.all():
+        raise UnknownInstruction(f"{name} while lanes are off: no document says what it then gives")

@@ -188,11 +188,14 @@ class FormulaTable(Mapping[str, Formula]):
     def __getitem__(self, name: str) -> Formula:
         known = self._known.get(name)
         if known is None:
-            rest, kind = self._lines[name]
+            base, _, table = name.partition("_0x")
+            rest, kind = self._lines[base]
             types, _, text = rest.partition(" | ")
             types, _, flags = types.partition(", ")
             if kind:
                 types, text = re.sub(r"\bT\b", kind, types), re.sub(r"\bT\b", kind.replace("b", "u"), text)
+            if table:
+                text = f"D = ({bits_by_table(int(table, 16))})"
             sources, _, results = types.partition("->")
             words = tuple(sources.split()), tuple(results.split()), text
             known = self._known[name] = Formula(name, *words, frozenset(flags.split()))
@@ -209,6 +212,32 @@ class FormulaTable(Mapping[str, Formula]):
 def formulas() -> FormulaTable:
     """Return the table."""
     return FormulaTable((files("dwarfgpu.isa") / "formulas.txt").read_text("ascii"))
+
+
+def bits_by_table(table: int) -> str:
+    """Return the formula whose bit is that one of a table whose number the bits of S0, S1 and S2 are, S0 the highest.
+
+    It is an exclusive or, or else an or of all prime implicants. Both are undefined only where the result depends on an
+    undefined bit: if the defined bits decide it, they satisfy an implicant, or contradict each of them.
+    """
+    names = ("S0", "S1", "S2")
+    for chosen, inverts in product(range(1, 8), (0, 1)):
+        if all(table >> bits & 1 == ((bits & chosen).bit_count() + inverts) & 1 for bits in range(8)):
+            text = " ^ ".join(name for at, name in enumerate(names) if chosen >> 2 - at & 1)
+            return f"~({text})" if inverts else text
+    cubes = {  # the bits that count, and what they are
+        (mask, value) for mask in range(8) for value in range(8)
+        if not value & ~mask and all(table >> bits & 1 for bits in range(8) if bits & mask == value)
+    }  # fmt: skip
+    primes = [
+        (mask, value) for mask, value in sorted(cubes)
+        if not any((mask & ~bit, value & ~bit) in cubes for bit in (1, 2, 4) if mask & bit)
+    ]  # fmt: skip
+    texts = [
+        " & ".join(f"{'' if value >> 2 - at & 1 else '~'}{name}" for at, name in enumerate(names) if mask >> 2 - at & 1)
+        for mask, value in primes
+    ]
+    return " | ".join(texts) or ("-1" if primes else "0")
 
 
 CARRYING_ON_GFX8 = {f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev")}

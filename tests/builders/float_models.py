@@ -505,6 +505,7 @@ def to_bf16(exact):
 
 
 MODELS["v_cvt_pk_bf16_f32"] = pair(lambda s0: to_bf16(number(s0, "f32")))
+MODELS["v_cvt_pk_f16_f32"] = pair(MODELS["v_cvt_f16_f32"])
 
 # --- Division -----------------------------------------------------------------------------------------------------
 

@@ -416,6 +416,8 @@ def clamped(number, low, high):
     return max(low, min(number, high))
 
 
+MODELS["v_bitop3_b16"] = MODELS["v_bitop3_b32"] = lambda *_: 0  # as no table is given
+MODELS["v_prng_b32"] = lambda s0: wrap(2 * s0, 32) ^ (0b11000101 if s0 >= 1 << 31 else 0)
 MODELS["v_pack_b32_f16"] = lambda s0, s1: s0 + (s1 << 16)
 MODELS["v_sat_pk_u8_i16"] = lambda s0: sum(
     clamped(signed(part, 16), 0, 255) << 8 * place for place, part in enumerate(parts(s0, 16))

@@ -74,7 +74,7 @@ def agrees(kind, found, wanted):
 
 
 BF16_PAIRS = {"v_dot2_bf16_bf16": 1, "v_cvt_pk_bf16_f32": 2}
-HALF_PAIRS = {"v_cvt_pkrtz_f16_f32", "v_cvt_pk_rtz_f16_f32", "s_cvt_pk_rtz_f16_f32"}
+HALF_PAIRS = {"v_cvt_pk_f16_f32", "v_cvt_pkrtz_f16_f32", "v_cvt_pk_rtz_f16_f32", "s_cvt_pk_rtz_f16_f32"}
 """Operations whose results hold floats: a NaN may have any bits."""
 
 

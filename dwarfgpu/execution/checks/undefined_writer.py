@@ -22,10 +22,10 @@ from dwarfgpu.execution.batch import M0, VCC, VCC_HI, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, code_of, needed
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, undefined_of
 from dwarfgpu.execution.narrow_operations import write_narrow
-from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, single_name
+from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW
-from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
 
 Lanes = Any
@@ -38,7 +38,8 @@ _M0 = re.compile(rf"\bs\[{M0}\]")
 _INDEX = re.compile(rf"\bs\[{M0}\](?= & 0xff\b)")
 """M0 where it counts registers."""
 MOVES = frozenset((
-    "v_swap_b32", "v_swap_b16", "ds_swizzle_b32", "v_permlane64_b32", "v_movrels_b32", "v_movreld_b32",
+    "v_swap_b32", "v_swap_b16", "v_permlane16_swap_b32", "v_permlane32_swap_b32", "ds_swizzle_b32",
+    "v_permlane64_b32", "v_movrels_b32", "v_movreld_b32",
     "v_movrelsd_b32", "v_movrelsd_2_b32", "v_swaprel_b32", "s_movrels_b32", "s_movrels_b64", "s_movreld_b32",
     "s_movreld_b64", "s_movrelsd_2_b32", "v_readfirstlane_b32",
 ))  # fmt: skip
@@ -215,7 +216,7 @@ class PropagationWriter:
             return MEANINGS.get(single_name(name)) is not None and write_narrow(self.bits, instruction)
         if "_mix" in name or (name.startswith("v_dot") and instruction.encoding == "VOP3P"):
             return False
-        meaning = MEANINGS.get(CARRYING_ON_GFX8.get(name, name) if self.model.generation <= 8 else name)
+        meaning = meaning_of(instruction, self.model.generation)
         if meaning is None:
             return False
         (self._vector if meaning.unit == "vector" else self._scalar)(meaning)

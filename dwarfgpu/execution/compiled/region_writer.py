@@ -21,12 +21,12 @@ from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEE
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.instructions import is_idle
-from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, FLAG, single_name
+from dwarfgpu.isa.formulas import FLAG, single_name
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
 from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, Vectors
 from dwarfgpu.isa.semantics.rounding import NEAREST, direction
-from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
@@ -565,7 +565,7 @@ class RegionWriter:
         if special is not None:
             special(self, instruction)
             return
-        meaning = MEANINGS.get(CARRYING_ON_GFX8.get(name, name) if self.generation <= 8 else name)
+        meaning = meaning_of(instruction, self.generation)
         if meaning is None:
             if not (self._packed(instruction) or self._write_memory(self, instruction)):
                 raise UnknownInstruction(f"{instruction.mnemonic} has no text here")

@@ -19,7 +19,8 @@ from functools import cache
 from typing import Any
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.formulas import Formula, formulas
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas
+from dwarfgpu.isa.instruction import GpuInstruction
 from dwarfgpu.isa.semantics.columns import Columns, clamped_function
 from dwarfgpu.isa.semantics.numbers import number_function
 
@@ -92,3 +93,11 @@ def _meaning(name: str) -> InstructionMeaning:
 
 
 MEANINGS = Meanings()
+
+
+def meaning_of(instruction: GpuInstruction, generation: int) -> InstructionMeaning | None:
+    """Return what an instruction computes on processors of a generation; None if no row says it."""
+    name, table = instruction.name, instruction.modifiers.get("bitop3")
+    if generation <= 8:
+        name = CARRYING_ON_GFX8.get(name, name)
+    return MEANINGS.get(name if table is None else f"{name}_{table:#04x}")

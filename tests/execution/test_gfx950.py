@@ -1,0 +1,103 @@
+"""What GFX950 adds: functions of three bits, exchanges of rows, and loads that transpose; against their documents."""
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.isa.formulas import formulas
+from dwarfgpu.isa.semantics.undefined_bits import undefined_results
+from tests.builders.instruction_bench import InstructionBench
+
+LANES = 64
+NUMBERS = np.random.default_rng(950)
+
+
+@pytest.fixture
+def it(require_tool):
+    return InstructionBench(require_tool("llvm-mc-22"), "gfx950", LANES)
+
+
+def registers(count):
+    return NUMBERS.integers(0, 1 << 32, (count, LANES), np.uint32)
+
+
+def by_table(table, a, b, c):
+    """Each bit is the one that three bits choose from the table (CDNA 4, V_BITOP3_B32)."""
+    chosen = [np.unpackbits(word.view(np.uint8), bitorder="little") for word in (a, b, c)]
+    row = np.array([table >> number & 1 for number in range(8)], np.uint8)
+    return np.packbits(row[4 * chosen[0] + 2 * chosen[1] + chosen[2]], bitorder="little").view(np.uint32)
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+def test_functions_of_three_bits(it, bits):
+    words = registers(3)
+    it.vectors(*words)
+    it.run("\n".join(f"v_bitop3_b{bits} v{table % 250 + 3}, v0, v1, v2 bitop3:{table}" for table in range(250)))
+    mask = np.uint32((1 << bits) - 1)
+    for table in range(250):
+        assert (it.read(table + 3)[0] & mask == by_table(table, *words) & mask).all(), table
+    for table in range(250, 256):
+        it.run(f"v_bitop3_b{bits} v3, v0, v1, v2 bitop3:{table}")
+        assert (it.read(3)[0] & mask == by_table(table, *words) & mask).all(), table
+    it.vectors(*words, words[0])
+    it.run("v_bitop3_b16 v3, v0, v1, v2 bitop3:0xca op_sel:[0,1,0,1]")
+    expected = by_table(0xCA, words[0], words[1] >> 16, words[2]) << 16 | words[0] & 0xFFFF
+    assert (it.read(3)[0] == expected).all()
+
+
+def test_a_bit_is_undefined_only_where_the_result_depends_on_it():
+    """All functions, all bits and all sets of undefined bits, against a search of both values of each."""
+    cases = np.arange(64, dtype=np.uint32)[None, :]
+    values, undefined = [cases >> at & 1 for at in range(3)], [cases >> at + 3 & 1 for at in range(3)]
+    for table in range(256):
+        seen = [np.zeros((1, 64), bool), np.zeros((1, 64), bool)]
+        for flips in np.ndindex(2, 2, 2):
+            given = [value ^ flip * free for value, flip, free in zip(values, flips, undefined, strict=True)]
+            result = table >> (4 * given[0] + 2 * given[1] + given[2]) & 1
+            seen[0] |= result == 0
+            seen[1] |= result == 1
+        (found,) = undefined_results(formulas()[f"v_bitop3_b32_{table:#04x}"], (*values,), (*undefined,))
+        assert (np.broadcast_to(found & 1, (1, 64)).astype(bool) == (seen[0] & seen[1])).all(), table
+
+
+def test_random_numbers_and_halves(it):
+    (words,) = registers(1)
+    floats = NUMBERS.normal(size=(2, LANES)).astype(np.float32) * np.float32(2.0) ** NUMBERS.integers(-30, 12, LANES)
+    it.vectors(words, *floats.astype(np.float32))
+    it.run("v_prng_b32 v8, v0\nv_cvt_pk_f16_f32 v9, v1, v2")
+    assert (it.read(8)[0] == (words << 1 ^ np.where(words >> 31, 197, 0)).astype(np.uint32)).all()
+    halves = [row.astype(np.float32).astype(np.float16).view(np.uint16).astype(np.uint32) for row in floats]
+    assert (it.read(9)[0] == halves[0] | halves[1] << 16).all()
+
+
+@pytest.mark.parametrize("span", [16, 32])
+def test_rows_are_exchanged(it, span):
+    """Pass by pass, as the pseudo code of CDNA 4 has it."""
+    left, right = registers(2)
+    it.vectors(left, right)
+    it.run(f"v_permlane{span}_swap_b32 v0, v1")
+    for first in range(0, LANES, 2 * span):
+        for lane in range(first, first + span):
+            left[lane + span], right[lane] = right[lane], left[lane + span]
+    assert (it.read(0)[0] == left).all()
+    assert (it.read(1)[0] == right).all()
+    it.batch.set_exec(1)
+    with pytest.raises(UnknownInstruction, match="while lanes are off"):
+        it.run(f"v_permlane{span}_swap_b32 v0, v1")
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_loads_that_transpose(it, bits):
+    """Sixteen lanes with addresses one after the other read a matrix with a row for each of so many lanes."""
+    elements = np.arange(LANES * 64 // bits, dtype=f"u{bits // 8}")
+    it.local[0, 64 : 64 + elements.nbytes] = elements.view(np.uint8)
+    it.vector(0, (np.arange(LANES) * 8).astype(np.uint32))
+    it.run(f"ds_read_b64_tr_b{bits} v[2:3], v0 offset:64")
+    found = np.stack([it.read(2)[0], it.read(3)[0]], axis=1).view(elements.dtype)
+    per_lane = 64 // bits
+    for row in range(0, LANES, 16):
+        matrix = elements[row * per_lane : (row + 16) * per_lane].reshape(per_lane, 16)
+        assert (found[row : row + 16] == matrix.T).all()
+    it.batch.set_exec(3)
+    with pytest.raises(UnknownInstruction, match="while lanes are off"):
+        it.run(f"ds_read_b64_tr_b{bits} v[2:3], v0")
