@@ -11,7 +11,7 @@ Nothing of Triton is imported before `use`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.runtimes.device import ProgramDevice
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dwarfgpu.execution.control.check_report import NamedFinding
+    from dwarfgpu.execution.control.running import Running
     from dwarfgpu.runtimes.device import HostLaunch
 
 __all__ = ["Tensor", "UsedDevice", "tensor", "use"]
@@ -88,7 +89,7 @@ def tensor(array: Any, dtype: str | None = None) -> Tensor:
 class UsedDevice:
     """The device of kernels, until `end` or the end of the ``with`` block."""
 
-    def __init__(self, device: ProgramDevice) -> None:
+    def __init__(self, device: ProgramDevice, *, debug: bool = False) -> None:
         from triton.runtime import driver
 
         from dwarfgpu.runtimes.triton.driver import TritonDriver
@@ -96,7 +97,8 @@ class UsedDevice:
         self._own = OwnDevice(device)
         self._config = driver
         self._before = driver._active  # noqa: SLF001 (`active` would look for a GPU)
-        driver.set_active(TritonDriver(self._own))
+        self._driver = TritonDriver(self._own, debug=debug)
+        driver.set_active(self._driver)
 
     def __enter__(self) -> Self:
         return self
@@ -106,6 +108,7 @@ class UsedDevice:
 
     def end(self) -> None:
         """Let Triton launch as it did before."""
+        self._driver.end()
         self._config.set_active(self._before)
 
     @property
@@ -123,6 +126,26 @@ class UsedDevice:
             yield from launch.findings
 
 
-def use(target: str = USUAL, *, check: str | None = None, seed: int | None = None) -> UsedDevice:
-    """Let Triton compile kernels for a processor, and execute them here, with some checks."""
-    return UsedDevice(ProgramDevice(target=target, check=check, seed=seed))
+def use(
+    target: str = USUAL,
+    *,
+    check: str | None = None,
+    seed: int | None = None,
+    debug: bool = False,
+    at_launch: Callable[[Running], object] | None = None,
+) -> UsedDevice:
+    """Let Triton compile kernels for a processor, and execute them here, with some checks.
+
+    With ``debug`` kernels keep their variables, as ``-O0`` does for C: the code is slower, and another than that of
+    production. ``at_launch`` is called with each kernel, as `dwarfgpu.launch` returns it, before it runs to the end.
+    """
+    device = ProgramDevice(target=target, check=check, seed=seed)
+    if at_launch is not None:
+
+        def execute(device: ProgramDevice, launch: HostLaunch) -> None:
+            assert launch.running is not None  # noqa: S101 (it is at its first instruction)
+            at_launch(launch.running)
+            device.finish(launch)
+
+        device.execute = execute
+    return UsedDevice(device, debug=debug)

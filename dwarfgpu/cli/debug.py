@@ -277,6 +277,7 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
             option("-launch N", "with --check: check only this launch, from 1; repeatable", read=int, is_many=True),
             SEED,
             PERMISSIVE,
+            option("-g", "Triton: compile kernels with variables, without optimization"),
             option("-lazy", "OpenCL: execute commands only when the program waits for them"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option("-report FILE", "write what was found to FILE.html, .sarif or .json; repeatable", is_many=True),

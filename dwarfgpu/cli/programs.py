@@ -32,7 +32,7 @@ def execute_program(session: Session, options: Any) -> int:
         raise UsageError(f"{options.core} is no folder", hint="--core takes a folder that exists")
     report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
     begin = partial(_program, options=options, report=report)
-    with StartedProgram(words, begin, targets=targets) as started:
+    with StartedProgram(words, begin, targets=targets, debug=options.g) as started:
         is_there = True
         while is_there:
             try:

@@ -78,7 +78,7 @@ class DebuggedProgram:
         self.end()
         self.launches.clear()
         self.status = None
-        self._started = StartedProgram(self.words, self._new_process, is_apart=True, output=self._output)
+        self._started = StartedProgram(self.words, self._new_process, debug=True, is_apart=True, output=self._output)
 
     def end(self) -> None:
         """End the program."""

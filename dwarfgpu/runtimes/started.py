@@ -17,7 +17,7 @@ from dwarfgpu.runtimes.hip.library import install as install_hip
 from dwarfgpu.runtimes.hip.program import HipProgram
 from dwarfgpu.runtimes.opencl.library import install as install_opencl
 from dwarfgpu.runtimes.opencl.program import OpenClProgram
-from dwarfgpu.runtimes.triton.program import TritonProgram
+from dwarfgpu.runtimes.triton.program import DEBUG, TritonProgram
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _api(number: int) -> type[CallingProgram]:
 class StartedProgram:
     """A program that runs until `close`; ``begin`` makes what stands for it and for each child, by the API.
 
-    What hipcc builds in it is for ``targets``, if there are any.
+    What hipcc builds in it is for ``targets``, if there are any. With ``debug`` kernels of Triton keep their variables.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class StartedProgram:
         begin: Callable[[type[CallingProgram], int], CallingProgram],
         *,
         targets: Sequence[str] = (),
+        debug: bool = False,
         is_apart: bool = False,
         output: int | None = None,
     ) -> None:
@@ -76,6 +77,8 @@ class StartedProgram:
             variables = {"DWARFGPU_DEVICE": str(path), "TRITON_DEFAULT_BACKEND": TritonProgram.LIBRARY, **of_loaders}
             for name in ("LD_LIBRARY_PATH", "LIBRARY_PATH"):  # of the loader, and of compilers of the host
                 variables[name] = os.pathsep.join(filter(None, (str(library), os.environ.get(name))))
+            if debug:
+                variables[DEBUG] = "1"
             if targets:
                 variables[OF_HIPCC] = ",".join(targets)
             try:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from dwarfgpu.program.values.tensors import Layout
 from dwarfgpu.runtimes.triton.program import TensorOrigin
+from dwarfgpu.runtimes.triton.variables import Assigned, with_variables
 from tests.conftest import lacking
 
 if TYPE_CHECKING:
@@ -107,3 +109,56 @@ def test_elements_of_tensors() -> None:
     assert [origin.element(0x1000 + at) for at in (0, 4 * 17, 4 * 64, -4)] == [
         "element [0, 0]", "element [1, 1]", "element [4, 0]", None
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("processor", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.slow)])
+def test_variables_are_what_numpy_computes(run: Runs, processor: str) -> None:
+    done = run(PROGRAMS / "tensors.py", processor)
+    rows = [line.split(": ") for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["product", "rows", "flow", "layouts"], done.stderr
+    for _name, text in rows:
+        shown, asked = text.split(" elements")[0].split(" of ")
+        assert shown == asked
+        assert text.endswith("elements, 0 wrong"), text
+
+
+@pytest.mark.slow
+def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
+    done = run(PROGRAMS / "kernels.py", "gfx942", "debug")
+    assert [line for line in done.stdout.splitlines() if not line.endswith(": right")] == [], done.stderr
+    assert done.stdout.count(": right") == 30
+
+
+def test_variables_in_the_debugger(run: Runs) -> None:
+    commands = ("break add.py:18", "run", "info args", "print b[0:4]", "print at[2] + 1", "print at[300]", "whatis a")
+    steps = [word for command in commands for word in ("-ex", command)]
+    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    for part in (
+        "n = 1000\nBLOCK = 256\n",
+        "$1 = {1, 1, 1, 1}\n$2 = 3\n",
+        "there is no element 300: there are 256",
+        "type = tensor<256xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], ",
+    ):
+        assert part in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_a_layout_is_a_linear_map() -> None:
+    """The layout of the result of a matrix instruction, 32x32x8: lane 32 has column 4 of row 0 in register 0."""
+    bases = "register = [[0, 1], [0, 2], [0, 8], [0, 16]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 4]]"
+    layout = Layout.read(f"#ttg.linear<{{{bases}, warp = [[0, 0]]}}>", (32, 32))
+    assert [layout.element(*place) for place in ((0, 32, 0), (0, 33, 1), (5, 2, 0))] == [4, 32 + 4, 2 * 32 + 9]
+    found = sorted(index for (_register, _lane, warp), index in layout.elements() if warp == 0)
+    assert found == [*range(1024)]
+
+
+def test_marks_that_llvm_has_changed_give_no_value() -> None:
+    """Of three marks for two elements one is a copy: which is not known, so the variable has no value there."""
+    call = '  %{} = call i32 asm sideeffect "; dwarfgpu 1 f x 0 int32", "=v,v"(i32 %{}), !dbg !5'
+    place = "!5 = !DILocation(line: 3, column: 1, scope: !4)\n"
+    module = f"define void @f(i32 %0, i32 %1) !dbg !4 {{{{\n{{}}\n  ret void\n}}}}\n{place}"
+    mark = Assigned("x", "int32", (128,), "#blocked", "#ttg.linear<{register = [[64]]}>", held=2)
+    whole = with_variables(module.format(f"{call.format(2, 0)}\n{call.format(3, 1)}"), {1: mark})
+    assert "store volatile i32 %1, ptr addrspace(5)" in whole
+    assert "asm" not in whole
+    copied = "\n".join(call.format(number, 0) for number in (2, 3, 4))
+    assert "store volatile i32 %0" not in with_variables(module.format(copied), {1: mark})

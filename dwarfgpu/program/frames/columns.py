@@ -18,6 +18,8 @@ from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dwarfgpu.encoding import ByteOrder
     from dwarfgpu.program.values.storage import Reading
 
@@ -185,6 +187,15 @@ def dtype_of(type: t.Type, byte_order: ByteOrder, depth: int = 0) -> Any:
     if isinstance(inner, t.Base) and inner.vector_size is not None:
         return np.dtype((dtype_of(inner.element, byte_order, depth + 1), (inner.vector_size,)))
     return _stored_type(type, size, byte_order) or opaque
+
+
+def masked_array(element: t.Type, shape: Sequence[int], data: bytes, undefined: bytes) -> Any:
+    """Return an array of some bytes; an element with a byte that has no value is masked."""
+    import numpy as np
+
+    kind = dtype_of(element, "little")
+    mask = np.frombuffer(undefined, np.uint8).reshape(*shape, kind.itemsize).any(-1)
+    return np.ma.MaskedArray(np.frombuffer(data, kind).reshape(shape), mask)
 
 
 def _stored_type(type: t.Type, size: int, byte_order: ByteOrder) -> Any:

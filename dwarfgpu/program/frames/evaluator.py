@@ -43,7 +43,7 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, known_size, number_size, resolved, stripped
 from dwarfgpu.program.types.reader import is_cplus
-from dwarfgpu.program.values.objects import Object, definite
+from dwarfgpu.program.values.objects import Object, definite, section
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 _LEFT = {
     s.Binary: "left",
     s.Subscript: "operand",
+    s.ArrayPart: "operand",
     s.MemberAccess: "operand",
     s.MemberPointerAccess: "operand",
     s.Repeat: "operand",
@@ -517,6 +518,19 @@ class Evaluator:
             raise self.error(node, f"the vector has no element {number}", kind="bad_index")
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
+    def _section(self, node: s.ArrayPart) -> Object:
+        operand = self.value(node.operand)
+        if not isinstance(operand, Object):
+            raise self.error(node, "only an array has sections", kind="no_elements")
+
+        def number(part: s.SyntaxNode | None) -> int | None:
+            return None if part is None else self._whole(part, self.operand(part), "an index")
+
+        parts = [
+            (number(part[0]), number(part[1])) if isinstance(part, tuple) else number(part) or 0 for part in node.parts
+        ]
+        return section(operand.target(), parts)
+
     def _whole(self, node: Any, operand: ScalarOperand, noun: str) -> int:
         number = evolve(operand, bits=uniform(operand.bits)).number()
         if not isinstance(number, float):
@@ -758,6 +772,7 @@ class Evaluator:
         s.MemberAccess: _member_access,
         s.MemberPointerAccess: _member_pointer_access,
         s.Subscript: _subscript,
+        s.ArrayPart: _section,
         s.Unary: _unary,
         s.Binary: _binary,
         s.Conditional: _conditional,
@@ -896,7 +911,7 @@ class SourceExpression(Quantity):
         """Return why there is no value: the reason of the variable or register that the expression is part of."""
         evaluator = Evaluator(self.frame, lanes, self.text)
         tree = self.tree
-        while isinstance(tree, s.Subscript) or (isinstance(tree, s.MemberAccess) and not tree.is_arrow):
+        while isinstance(tree, (s.Subscript, s.ArrayPart)) or (isinstance(tree, s.MemberAccess) and not tree.is_arrow):
             tree = tree.operand
         if isinstance(tree, s.RegisterName):
             return evaluator.lost(tree.name)
@@ -943,7 +958,7 @@ def _element(owner: t.Type) -> t.Type | None:
         return inner.target
     if not isinstance(inner, t.Array) or inner.column_major or inner.generic is not None or not inner.dimensions:
         return None
-    return inner.element if len(inner.dimensions) == 1 else evolve(inner, dimensions=inner.dimensions[1:])
+    return inner.element if len(inner.dimensions) == 1 else evolve(inner, dimensions=inner.dimensions[1:], name=None)
 
 
 def finish(evaluators: Iterable[Evaluator]) -> None:

@@ -50,7 +50,7 @@ from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import table_of
 from dwarfgpu.program.frames.execution import HINT, NO_STATE, Execution
 from dwarfgpu.program.frames.lane_state import LanePc, Simt
-from dwarfgpu.program.frames.variable import Variable, kind_of
+from dwarfgpu.program.frames.variable import Variable, kind_of, variable_of
 from dwarfgpu.program.values.storage import ObjectSurroundings
 
 if TYPE_CHECKING:
@@ -846,7 +846,7 @@ class Frame(Handle):
                 declared = self.code_of(block.unit).declared_in(block, self.place_in_file)
                 for die, name in declared:
                     code = self.code_of(die.unit)
-                    variables.append(Variable(self, die, code, kind_of(die), is_shadowed=name in seen))
+                    variables.append(variable_of(self, die, code, kind_of(die), is_shadowed=name in seen))
                 seen.update(name for _die, name in declared)
             self._variables = tuple(variables)
         return self._variables
@@ -893,7 +893,9 @@ class Frame(Handle):
 
     def to_pandas(self) -> Any:
         """Return a table of pandas with a row for each lane, and a column for each variable."""
-        return table_of({variable.name: variable.values() for variable in self})
+        from dwarfgpu.program.frames.answers import Quantity
+
+        return table_of({variable.name: Quantity.values(variable) for variable in self})
 
     def __contains__(self, name: str) -> bool:
         try:

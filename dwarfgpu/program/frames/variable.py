@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from dwarfgpu.program.code.repairs import (
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable
-from dwarfgpu.program.types.model import Type, byte_size, known_size
+from dwarfgpu.program.types.model import Array, Type, byte_size, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, NotSet, ObjectPlace, constant_place, definition_of
 from dwarfgpu.targets.target import Scope
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.language.arithmetic import ScalarOperand
     from dwarfgpu.program.values.storage import ObjectSurroundings
+    from dwarfgpu.program.values.tensors import Kind
 
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
@@ -518,6 +519,119 @@ class Variable(Quantity):
             return None
         argument = record.argument(self.name)
         return None if argument is None else argument.object_in(frame.around(frame.lane(None)))
+
+
+class TensorVariable(Variable):
+    """A variable of a Triton kernel: a tensor or a number, which is the same for all lanes of a program."""
+
+    def __init__(self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False) -> None:
+        super().__init__(frame, die, code, kind, is_shadowed=is_shadowed)
+        self._known: Object | DwarfGpuError | None = None
+        self._known_at = -1
+        """Up to which write it is known."""
+
+    @property
+    def depends_on_place(self) -> bool:
+        return False
+
+    def in_frame(self, frame: Frame) -> Quantity:
+        return self
+
+    @cached_property
+    def repairs(self) -> tuple[Repair, ...]:
+        """None: what its location means is certain, since dwarfgpu has asked LLVM for that memory."""
+        return ()
+
+    @cached_property
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """None, either."""
+        return ()
+
+    @cached_property
+    def _kinds(self) -> tuple[Kind, ...]:
+        from dwarfgpu.program.values.tensors import kinds_of
+
+        return kinds_of(self.frame.state.types.type_of(self.die))
+
+    @property
+    def type(self) -> Type:
+        """The type that it has where the wave is; the first of its types where that is not known."""
+        from dwarfgpu.program.values.tensors import state_of
+
+        with suppress(DwarfGpuError, Diverge, LaneFault):
+            return self._kinds[state_of(self._memory(self.frame.outer))[1]].type
+        return self._kinds[0].type
+
+    def find(self, lanes: LaneSet) -> Object:
+        """Return the whole tensor, whatever lane asks."""
+        changes = self.frame.state.backend.changes
+        if self._known is None or self._known_at != changes:
+            self._known_at = changes
+            try:
+                self._known = self._whole()
+            except DwarfGpuError as error:
+                self._known = error
+        if isinstance(self._known, DwarfGpuError):
+            raise self._known.with_traceback(None)
+        return self._known
+
+    def values(self, lanes: Iterable[int] | int | str | None = None) -> Any:
+        """Return a tensor as a masked array of numpy in its shape; with lanes, and for a number, what each lane has."""
+        found = self.object()
+        inner = resolved(found.type)
+        if lanes is not None or not isinstance(inner, Array):
+            return super().values(lanes)
+        from dwarfgpu.program.frames.columns import masked_array
+
+        storage: Any = found.place.storage
+        shape = [dimension.length or 0 for dimension in inner.dimensions]
+        return masked_array(inner.element, shape, storage.data, storage.undefined)
+
+    def _memory(self, frame: Frame) -> Object:
+        """Return the structure that a wave has, in all lanes."""
+        found = Variable(frame, self.die, self.code, self.kind).find(frame.lane_set(frame.lane_numbers("all")))
+        frame.repaired.pop(self.name, None)
+        return found.as_it_is()
+
+    def _whole(self) -> Object:
+        from dwarfgpu.program.values.tensors import GatheredTensor, state_of
+
+        memory = self._memory(self.frame.outer)
+        state = state_of(memory)
+        if not state[0]:
+            raise not_set_yet(f"the program has not assigned {self.name}", hint="it has a value after the assignment")
+        tensor = GatheredTensor(self._kinds, state)
+        for warp, other in self._of_program(memory):
+            with suppress(DwarfGpuError, Diverge, LaneFault):
+                tensor.add(warp, other)
+        return tensor.object()
+
+    def _of_program(self, own: Object) -> Iterator[tuple[int, Object]]:
+        """Yield the memory of each wave of the program with its number there; where others are not known, its own."""
+        wave = self.frame.wave
+        assert wave is not None  # noqa: S101 (its memory was read)
+        machine: Any = wave.stopped.machine
+        numbers = machine.group_numbers
+        mine = numbers[wave.index]
+        for index, number in enumerate(numbers):
+            if index == wave.index:
+                yield machine.place_of(index)[2], own
+            elif number == mine and number >= 0:
+                with suppress(DwarfGpuError, Diverge, LaneFault):
+                    frames = wave.beside(index).call(self.frame.level)
+                    if frames and frames[-1].function == self.frame.outer.function:
+                        yield machine.place_of(index)[2], self._memory(frames[-1])
+
+
+def variable_of(frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool) -> Variable:
+    """Return a variable of a function."""
+    found = Variable
+    if die.unit.producer == "triton":
+        from dwarfgpu.program.values.tensors import kinds_of
+
+        with suppress(DwarfGpuError):
+            found = TensorVariable if kinds_of(frame.state.types.type_of(die)) else Variable
+    return found(frame, die, code, kind, is_shadowed=is_shadowed)
 
 
 def kind_of(die: Die) -> str:

@@ -91,6 +91,10 @@ class Wave(ShownInNotebooks, Handle):
             for number in range(self.state.target.lane_count)
         )
 
+    def beside(self, index: int) -> Wave:
+        """Return another wave of the same machine."""
+        return Wave(self.state, self.stopped, index)
+
     # --- Frames ---------------------------------------------------------------------------------------------------
 
     def seen_by(self, lane: int | None) -> Wave:

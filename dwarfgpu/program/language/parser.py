@@ -255,11 +255,7 @@ class Parser:
             token = self.token
             if token.text == "[":
                 self.advance()
-                index = self.expression()
-                if self.token.text == ":":
-                    raise self.error("an index is one number", hint="`x[FIRST]@COUNT` shows several elements")
-                self.expect("]")
-                operand = s.Subscript(token.position, operand, index)
+                operand = self._subscript(token.position, operand)
             elif token.text in (".", "->"):
                 self.advance()
                 parts: list[str] = []
@@ -277,6 +273,24 @@ class Parser:
                 break
             self._count(token.position)
         return operand
+
+    def _subscript(self, position: int, operand: s.SyntaxNode) -> s.SyntaxNode:
+        parts = [self._index()]
+        while self.accept(","):
+            parts.append(self._index())
+        self.expect("]")
+        index = parts[0]
+        if len(parts) > 1 or isinstance(index, tuple):
+            return s.ArrayPart(position, operand, tuple(parts))
+        return s.Subscript(position, operand, index)
+
+    def _index(self) -> s.SyntaxNode | tuple[s.SyntaxNode | None, s.SyntaxNode | None]:
+        """Read an index, or a range: its ends may be missing."""
+        first = None if self.token.text == ":" else self.expression()
+        if first is not None and self.token.text != ":":
+            return first
+        self.advance()
+        return first, None if self.token.text in (",", "]") else self.expression()
 
     def _arguments(self) -> tuple[s.SyntaxNode, ...]:
         self.expect("(")

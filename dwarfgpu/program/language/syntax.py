@@ -114,6 +114,14 @@ class Subscript(SyntaxNode):
 
 
 @frozen
+class ArrayPart(SyntaxNode):
+    """``a[0:4, 2]``: a part of an array, as in Python: an index or a range for each dimension."""
+
+    operand: SyntaxNode
+    parts: tuple[SyntaxNode | tuple[SyntaxNode | None, SyntaxNode | None], ...]
+
+
+@frozen
 class Unary(SyntaxNode):
     """``*p``, ``&x``, ``!x``, ``~x``, ``-x``, ``+x``."""
 

@@ -83,7 +83,7 @@ class Declarer:
         _, inner = self.unwrapped(type, show)
         base, rest = self.parts(type, declarator, show, level, depth, is_spaced=bool(declarator))
         is_compound = isinstance(inner, (t.Pointer, t.MemberPointer, t.Function)) or (
-            isinstance(inner, t.Array) and not inner.is_vector
+            isinstance(inner, t.Array) and not inner.is_vector and not inner.name
         )
         is_apart = rest and rest[0] not in " [" if self.is_tight else declarator or is_compound
         return f"{base} {rest}" if is_apart else base + rest
@@ -126,7 +126,7 @@ class Declarer:
         if isinstance(inner, t.Function):
             return self.parts(inner.result, f"{rest}({self.parameters(inner, depth)})", show, level, depth + 1)
         front = "".join(f"{word} " for word in ORDER if word in words)
-        if not isinstance(inner, t.Array):
+        if not isinstance(inner, t.Array) or inner.name:
             return front + self.named(inner, show, level, depth), rest
         rest += self._bounds(inner)
         base, rest = self.parts(inner.element, rest, show, level, depth + 1, is_spaced=is_spaced)
@@ -188,8 +188,8 @@ class Declarer:
         if isinstance(type, t.Base) and type.flags and show > 0:
             rows = "".join(f"    {f'bool {flag}'.rstrip()} @{bit};\n" for flag, bit in type.flags)
             return f"flag {type.name} {{\n{rows}}}"
-        if isinstance(type, (t.Base, t.Void, t.UnspecifiedType, t.Typedef)):
-            return type.name
+        if isinstance(type, (t.Array, t.Base, t.Void, t.UnspecifiedType, t.Typedef)):
+            return type.name or "..."
         if isinstance(type, t.String):
             return type.name or "character"
         if isinstance(type, t.Subrange):

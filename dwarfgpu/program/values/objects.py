@@ -7,7 +7,7 @@ read is an error of that object alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
@@ -399,6 +399,9 @@ class Elements:
         """Return the element at a position, counted from 0. As in C, the position may lie past the end, or below 0."""
         if self.state is not None:
             raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
+        if isinstance(self.place.storage, Bytes) and not 0 <= position < self.length:
+            message = f"there is no element {position + self.lower}: there are {self.length}"
+            raise UsageError(message, kind="bad_index")  # beyond a row of a value in no memory is the next row
         return self.owner.beside(self.element, self.place.moved(position * self.stride))
 
 
@@ -455,6 +458,30 @@ def elements(owner: Object, array: t.Array) -> Elements:
         array.is_vector,
         length is None,
     )
+
+
+def section(owner: Object, parts: Sequence[int | tuple[int | None, int | None]]) -> Object:
+    """Return a part of an array: an index or a range, its end excluded, for each of the first dimensions."""
+    array = resolved(owner.type)
+    if not isinstance(array, t.Array):
+        hint = "`x[FIRST]@COUNT` shows several elements"
+        raise UsageError(f"the type {safe_text(owner.type)} has no sections", kind="no_elements", hint=hint)
+    place, dimensions = _as_it_is(owner, array)
+    if len(parts) > len(dimensions):
+        raise UsageError(f"{len(parts)} indexes are given, and the array has {len(dimensions)}", kind="bad_index")
+    left: list[t.Dimension] = []
+    for part, dimension in zip(parts, dimensions, strict=False):
+        lower, length = int(dimension.lower or 0), dimension.length or 0  # type: ignore[arg-type]
+        first, end = (part, part + 1) if isinstance(part, int) else part
+        first, end = lower if first is None else first, lower + length if end is None else end
+        if not lower <= first <= end <= lower + length or (isinstance(part, int) and first == lower + length):
+            text = f"element {first}" if isinstance(part, int) else f"range {first}:{end}"
+            raise UsageError(f"there is no {text}: the indexes are {lower} to {lower + length - 1}", kind="bad_index")
+        place = place.moved((first - lower) * int(dimension.bit_stride or 0))  # type: ignore[arg-type]
+        if not isinstance(part, int):
+            left.append(t.Dimension(0, count=end - first, bit_stride=dimension.bit_stride))
+    left += dimensions[len(parts) :]
+    return owner.beside(t.Array(array.element_type, tuple(left)) if left else array.element, place)
 
 
 def definite(owner: Object) -> Object:

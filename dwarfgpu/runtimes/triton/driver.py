@@ -15,6 +15,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase, decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
 
 from dwarfgpu.runtimes.triton.connected import ConnectedDevice, script_frames
+from dwarfgpu.runtimes.triton.program import DEBUG
 
 _FORMATS = {
     "i1": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u1": "?", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
@@ -176,26 +177,39 @@ def _warp_size(processor: str) -> int:
     return 64 if processor.startswith("gfx9") else 32
 
 
-_processors: list[str] = []
-"""All that were in use: Triton keeps what it has compiled by the number of the device."""
+_kinds: list[tuple[str, bool]] = []
+"""The processors that were in use, and whether with variables: Triton keeps code by the number of the device."""
+_SLOWER = "note: Triton keeps variables in memory, for a debugger: the code is slower than that of production\n"
 
 
 class TritonDriver(DriverBase):  # type: ignore[misc]
     """A driver whose device is that of `dwarfgpu exec`, unless it is given one."""
 
-    def __init__(self, device: LaunchedOn | None = None) -> None:
+    def __init__(self, device: LaunchedOn | None = None, *, debug: bool | None = None) -> None:
         super().__init__()
+        self._debug = DEBUG in os.environ if debug is None else debug
+        self._end_marks: Callable[[], None] | None = None
+        if self._debug:
+            from dwarfgpu.runtimes.triton.marks import marking
+
+            sys.stderr.write(_SLOWER)
+            self._end_marks = marking()
         self.device = device or ConnectedDevice(os.environ["DWARFGPU_DEVICE"])
         self.utils, self.launcher_cls = _Utils(), Launcher
         self.processor = str(self.device.answer()["target"]).partition(":")[0]
         self._loaded: dict[LoadedKernel, int] = {}
         self._executed = 0
-        if self.processor not in _processors:
-            _processors.append(self.processor)
+        if (self.processor, self._debug) not in _kinds:
+            _kinds.append((self.processor, self._debug))
 
     @classmethod
     def is_active(cls) -> bool:
         return "DWARFGPU_DEVICE" in os.environ
+
+    def end(self) -> None:
+        """Let Triton compile as it did before."""
+        if self._end_marks is not None:
+            self._end_marks()
 
     def launch(self, kernel: LoadedKernel, arguments: Sequence[tuple[str, str]], request: dict[str, Any]) -> None:
         """Launch a kernel, whose arguments have some names; raise an error if it does not end."""
@@ -215,7 +229,7 @@ class TritonDriver(DriverBase):  # type: ignore[misc]
         return GPUTarget("hip", self.processor, _warp_size(self.processor))
 
     def get_current_device(self) -> int:
-        return _processors.index(self.processor)
+        return _kinds.index((self.processor, self._debug))
 
     def set_current_device(self, _device: int) -> None:
         """Do nothing: there is one."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 API = Api()
 USUAL = "gfx942"
 """The processor of the device, unless the user names one."""
+DEBUG = "DWARFGPU_TRITON_DEBUG"
+"""The variable of the environment with which kernels are compiled so that their variables are there."""
 POINTER = 8
 """The bytes of a pointer."""
 

@@ -1,4 +1,4 @@
-"""Kernels of Triton against numpy: `kernels.py PROCESSOR [CHECKS|-] [NAME...]` tells of each what differs."""
+"""Kernels of Triton against numpy: `kernels.py PROCESSOR [CHECKS|-|debug] [NAME...]` tells of each what differs."""
 
 from __future__ import annotations
 
@@ -546,7 +546,8 @@ def main() -> None:
     processor, checks, *names = [*sys.argv[1:], "-"]
     names = [name for name in names if name != "-"] or [*CASES]
     for name in names:
-        with dt.use(processor, check=None if checks == "-" else checks) as device:
+        is_debug = checks == "debug"
+        with dt.use(processor, check=None if checks == "-" or is_debug else checks, debug=is_debug) as device:
             text = outcome(name)
         found = len([each for each in device.findings if each.severity == "error"])
         print(f"{name}: {text}" + (f", {found} errors" if found else ""), flush=True)
