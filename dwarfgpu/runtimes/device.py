@@ -42,6 +42,8 @@ _AT_ONCE = 1 << 20
 """The bytes that are filled at once."""
 _MOST_REPEATED = 64
 """How many launches are kept that others may repeat."""
+_TOGETHER = "hidden_multigrid_sync_arg"
+"""The argument that is not 0 in a cooperative launch."""
 UNKNOWN = object()
 """Stands for the call that freed a buffer, if it is unknown."""
 
@@ -431,10 +433,12 @@ class ProgramDevice:
         shared: int = 0,
         offset: tuple[int, ...] = (),
         origin: Any = None,
+        is_cooperative: bool = False,
     ) -> HostLaunch:
         """Run a kernel to its end with a grid of work-items; after a fault, no launch is executed any more.
 
-        Arguments are the bytes of their segment, or values as `dwarfgpu.launch` takes them.
+        Arguments are the bytes of their segment, or values as `dwarfgpu.launch` takes them. The work-groups of a
+        cooperative launch may wait for each other.
         """
         grid, work_group = (size if isinstance(size, tuple) else (size,) for size in (grid, work_group))
         self._launches += 1
@@ -475,6 +479,8 @@ class ProgramDevice:
                 )
                 if size is not None and RepeatedLaunch.is_possible(machine, launched):
                     self._repeated[key] = RepeatedLaunch(machine, launched)
+            if is_cooperative:
+                _let_wait(machine, launched.plan)
         except DwarfGpuError as error:
             launch.error = error
             self.report_launch(launch)
@@ -532,6 +538,15 @@ class ProgramDevice:
     def _unmap_blocks(self, machine: Gpu, plan: PlannedDispatch) -> None:
         for block in plan.blocks:
             machine.memory.unmap(machine.target.default_space, block.address)
+
+
+def _let_wait(machine: Gpu, plan: PlannedDispatch) -> None:
+    """Tell a kernel that all its work-groups have started, so that they can wait for each other."""
+    if machine.work_ahead is not None:
+        raise UsageError(f"the work-groups of {plan.kernel.name} cannot wait for each other: too few fit at once")
+    for part in plan.arguments:
+        if part.name == _TOGETHER:
+            machine.memory.writable(plan.places.kernarg + part.offset, 8)[:] = (1).to_bytes(8, "little")
 
 
 def _checked_memory(launch: HostLaunch) -> CheckedMemory:

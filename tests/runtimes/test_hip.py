@@ -89,7 +89,9 @@ def test_right(built: Callable[[str], Path]) -> None:
     assert done.stderr.splitlines()[-1] == "46 launches, 5 kernels, no error"
 
 
-@pytest.mark.parametrize("name", ["graphs", "memory", "contexts", "rtc", "textures", "small", "heap", "mapped"])
+@pytest.mark.parametrize(
+    "name", ["graphs", "memory", "contexts", "rtc", "textures", "small", "heap", "mapped", "together"]
+)
 @pytest.mark.sampled(5)
 def test_functions(built: Callable[[str], Path], name: str) -> None:
     """Programs that name what they print at the end of their source, the last line of `exec` behind it."""

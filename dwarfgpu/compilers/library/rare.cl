@@ -215,3 +215,18 @@ __attribute__((noinline)) void dg_free(ulong address) {
   ulong head = GET(&dg_freed[power]);
   do PUT(block + 1, PLACE(head)); while (!CHANGE(&dg_freed[power], &head, (head >> 48) + 1 << 48 | (ulong)block));
 }
+
+/* ---- a grid that was launched cooperatively, whose work-groups have all started: the last one that comes lets all go on ---- */
+static __global atomic_uint dg_arrived, dg_passed;
+bool dg_is_cooperative(void) { return HIDDEN(ulong, DG_ABI >= 5 ? 88 : 48) != 0; }
+__attribute__((noinline, convergent)) void dg_grid_sync(void) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  __builtin_amdgcn_s_barrier();
+  if (!(ID_0 | ID_1 | ID_2)) {
+    uint passed = GET(&dg_passed), before = __opencl_atomic_fetch_add(&dg_arrived, 1u, memory_order_acq_rel, memory_scope_device);
+    if (before + 1 == GROUPS(0) * GROUPS(1) * GROUPS(2)) { PUT(&dg_arrived, 0u); PUT(&dg_passed, passed + 1); }
+    else while (GET(&dg_passed) == passed) __builtin_amdgcn_s_sleep(1);
+  }
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+}

@@ -160,8 +160,16 @@ WAVES int __ockl_wgred_or_i32(int x) { return work_group_any(x); }
 #define BITS(T, s) FOLDED(T, s, and) FOLDED(T, s, or) FOLDED(T, s, xor)
 NUMBERS(int, i32) NUMBERS(uint, u32) NUMBERS(long, i64) NUMBERS(ulong, u64) NUMBERS(float, f32) NUMBERS(double, f64)
 BITS(int, i32) BITS(uint, u32) BITS(long, i64) BITS(ulong, u64)
-HERE uint __ockl_grid_is_valid(void) { return 0; }
-HERE uint __ockl_multi_grid_is_valid(void) { return 0; }
+bool dg_is_cooperative(void); void dg_grid_sync(void);
+HERE uint __ockl_grid_is_valid(void) { return dg_is_cooperative(); }
+WAVES void __ockl_grid_sync(void) { dg_grid_sync(); }
+/* of several devices, of which there is one */
+HERE uint __ockl_multi_grid_is_valid(void) { return dg_is_cooperative(); }
+HERE uint __ockl_multi_grid_num_grids(void) { return 1; }
+HERE uint __ockl_multi_grid_grid_rank(void) { return 0; }
+HERE uint __ockl_multi_grid_size(void) { return get_global_size(0) * get_global_size(1) * get_global_size(2); }
+HERE uint __ockl_multi_grid_thread_rank(void) { return get_global_linear_id(); }
+WAVES void __ockl_multi_grid_sync(void) { dg_grid_sync(); }
 HERE void __atomic_work_item_fence(uint flags, memory_order o, memory_scope s) { atomic_work_item_fence(flags, o, s); }
 
 /* ---- what the functions of ROCm's own bitcode ask for ---- */

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from itertools import chain
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -14,6 +15,7 @@ from attrs import define, field
 from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import RACE
+from dwarfgpu.execution.starting import AT_ONCE
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
 from dwarfgpu.regular_files import read_input
@@ -259,13 +261,15 @@ class HipProgram(CallingProgram):
         threads: tuple[int, ...],
         segment: bytes,
         shared: int,
+        *,
+        is_cooperative: bool = False,
     ) -> int:
         """Launch a kernel once the program has its answer; errors of the kernel come later, as with hardware."""
         if not all((*blocks, *threads)):
             text = "x".join(map(str, (*blocks, *threads)))
             self.problem("empty-launch", f"{demangled(kernel.name)} is launched without threads: {text}", call)
             return Failure(errors.INVALID_CONFIGURATION)
-        count = threads[0] * threads[1] * threads[2]
+        count = prod(threads)
         if count > 1024:
             message = f"{demangled(kernel.name)} is launched with {count} threads a block: there can be 1024"
             self.problem("invalid-launch", message, call)
@@ -274,10 +278,16 @@ class HipProgram(CallingProgram):
             message = f"{demangled(kernel.name)} is launched with {shared} bytes of shared memory: there are {1 << 16}"
             self.problem("invalid-launch", message, call)
             return Failure(errors.INVALID_VALUE)
+        if is_cooperative and prod(blocks) * -(-count // 32) > AT_ONCE:
+            message = f"{demangled(kernel.name)} is launched with {prod(blocks)} blocks at once: they do not fit"
+            self.problem("invalid-launch", message, call)
+            return Failure(errors.COOPERATIVE_TOO_LARGE)
         grid = tuple(map(int.__mul__, blocks, threads))
 
         def run() -> HostLaunch:
-            return self.device.launch(kernel, grid, threads, segment, shared=shared, origin=call)
+            return self.device.launch(
+                kernel, grid, threads, segment, shared=shared, origin=call, is_cooperative=is_cooperative
+            )
 
         if self.order is not None and self.debugger is None:
             self.order.end(call, run())

@@ -15,6 +15,8 @@ from dwarfgpu.runtimes.hip.streams import streamed
 from dwarfgpu.runtimes.hip.work import KERNEL, HipEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import ModuleKernel
     from dwarfgpu.runtimes.hip.program import HipProgram
@@ -121,12 +123,11 @@ def register_texture(_call: HostCall, _binary: int) -> None:
 @API(
     "hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t *stream)",
     "hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args, size_t shared, void *stream)",
-    "hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, "
-    "void *stream)",
 )
 async def launch_kernel(
-    call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, stream: int
-) -> Any:
+    call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, stream: int,
+    launching: Callable[..., Any] | None = None,
+) -> Any:  # fmt: skip
     program: HipProgram = call.process
     if program.sticky():
         return program.sticky()
@@ -140,7 +141,15 @@ async def launch_kernel(
         program.problem("invalid-launch", message, call)
         return Failure(errors.INVALID_FUNCTION)
     values = await call.gather(args, [size for _offset, size in kernel.arguments])
-    return launch(call, handle, grid, block, kernel.segment(values), shared, stream)
+    return (launching or launch)(call, handle, grid, block, kernel.segment(values), shared, stream)
+
+
+@API(
+    "hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, "
+    "void *stream)"
+)
+async def launch_kernel_together(call: HostCall, *arguments: Any) -> Any:
+    return await launch_kernel(call, *arguments, launch_together)
 
 
 @streamed(KERNEL)
@@ -158,6 +167,23 @@ def launch(
     if kernel is None:
         return Failure(errors.INVALID_HANDLE)
     return call.process.launch(call, kernel, grid, block, segment, shared)
+
+
+@streamed(KERNEL)
+def launch_together(
+    call: HostCall,
+    handle: int,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    segment: bytes,
+    shared: int,
+    _stream: int,
+) -> Any:
+    """Launch a kernel whose blocks wait for each other, as `launch`."""
+    kernel: ModuleKernel | None = call.process.kernel(handle)
+    if kernel is None:
+        return Failure(errors.INVALID_HANDLE)
+    return call.process.launch(call, kernel, grid, block, segment, shared, is_cooperative=True)
 
 
 @API(
@@ -178,27 +204,38 @@ async def launch_between_events(
     return result
 
 
-@API(
-    "hipError_t hipLaunchCooperativeKernelMultiDevice(const void *launches, int count, unsigned flags)",
-    "hipError_t hipExtLaunchMultiKernelMultiDevice(const void *launches, int count, unsigned flags)",
-)
-async def launch_on_devices(call: HostCall, launches: int, count: int, _flags: int) -> Any:
+@API("hipError_t hipExtLaunchMultiKernelMultiDevice(const void *launches, int count, unsigned flags)")
+async def launch_on_devices(
+    call: HostCall, launches: int, count: int, _flags: int, launching: Callable[..., Any] | None = None
+) -> Any:
     """Launch kernels as ``hipLaunchParams`` say; as there is one device, there is one launch."""
     if count != 1:
         return Failure(errors.INVALID_VALUE)
     handle, *sizes, arguments, shared, stream = _LAUNCH.unpack(await call.read(launches, _LAUNCH.size))
-    return await launch_kernel(call, handle, tuple(sizes[:3]), tuple(sizes[3:]), arguments, shared, stream)
+    blocks, threads = tuple(sizes[:3]), tuple(sizes[3:])
+    return await launch_kernel(call, handle, blocks, threads, arguments, shared, stream, launching)
+
+
+@API("hipError_t hipLaunchCooperativeKernelMultiDevice(const void *launches, int count, unsigned flags)")
+async def launch_together_on_devices(call: HostCall, *arguments: Any) -> Any:
+    return await launch_on_devices(call, *arguments, launch_together)
+
+
+@API(
+    "hipError_t hipModuleLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, "
+    "unsigned by, unsigned bz, unsigned shared, void *stream, void **args)"
+)
+async def launch_function_together(call: HostCall, *arguments: Any) -> Any:
+    return await launch_function(call, *arguments, 0, launch_together)
 
 
 @API(
     "hipError_t hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, "
-    "unsigned bz, unsigned shared, void *stream, void **args, void **extra)",
-    "hipError_t hipModuleLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, "
-    "unsigned by, unsigned bz, unsigned shared, void *stream, void **args)",
+    "unsigned bz, unsigned shared, void *stream, void **args, void **extra)"
 )
 async def launch_function(
     call: HostCall, handle: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int,
-    args: int, extra: int = 0,
+    args: int, extra: int = 0, launching: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
     program: HipProgram = call.process
     if program.sticky():
@@ -207,7 +244,7 @@ async def launch_function(
     if kernel is None:
         return Failure(errors.INVALID_HANDLE)
     segment = await arguments_of(call, kernel, args, extra)
-    return launch(call, handle, (gx, gy, gz), (bx, by, bz), segment, shared, stream)
+    return (launching or launch)(call, handle, (gx, gy, gz), (bx, by, bz), segment, shared, stream)
 
 
 async def arguments_of(call: HostCall, kernel: ModuleKernel, args: int, extra: int) -> bytes:

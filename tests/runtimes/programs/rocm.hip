@@ -38,6 +38,8 @@ __global__ void constants(int *right) {
   int sum = __ockl_wfred_add_i32(i), either = __ockl_wfred_or_u32(8 | i), odd = __ockl_wfred_xor_i64(i / 7);
   double least = __ockl_wfred_min_f64(i - 2.5), most = __ockl_wfred_max_u64(i);
   right[1] = sum == 28 && either == 15 && odd == 1 && least == -2.5 && most == 7;
+  __ockl_grid_sync();
+  right[0] &= !__ockl_grid_is_valid() && __ockl_multi_grid_num_grids() == 1;
   int *block = (int *)__ockl_dm_alloc(sizeof *block);
   *block = i;
   if (__ockl_wfred_add_i32(*block) == sum) right[2] = 1;

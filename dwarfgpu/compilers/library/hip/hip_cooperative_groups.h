@@ -1,6 +1,8 @@
 #pragma once
-/* Groups of <hip/hip_cooperative_groups.h> within a block: the block, tiles of a wave, and the lanes that execute. */
+/* Groups of <hip/hip_cooperative_groups.h>: the grid, the block, tiles of a wave, and the lanes that execute. */
 #include "hip_runtime.h"
+extern "C" __device__ __attribute__((convergent)) void dg_grid_sync();
+extern "C" __device__ bool dg_is_cooperative();
 namespace cooperative_groups {
 struct thread_block {
   DG_NEAR void sync() const { __syncthreads(); }
@@ -12,6 +14,18 @@ struct thread_block {
   DG_NEAR dim3 group_dim() const { return blockDim; }
 };
 DG_DEVICE thread_block this_thread_block() { return {}; }
+/* Blocks are numbered along x first, and the threads of a block follow each other. */
+struct grid_group {
+  DG_NEAR bool is_valid() const { return dg_is_cooperative(); }
+  DG_NEAR void sync() const { dg_grid_sync(); }
+  DG_NEAR unsigned long long block_rank() const { return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x; }
+  DG_NEAR unsigned long long num_blocks() const { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
+  DG_NEAR unsigned long long thread_rank() const { return block_rank() * thread_block().size() + thread_block().thread_rank(); }
+  DG_NEAR unsigned long long size() const { return num_blocks() * thread_block().size(); }
+  DG_NEAR unsigned long long num_threads() const { return size(); }
+  DG_NEAR dim3 group_dim() const { return gridDim; }
+};
+DG_DEVICE grid_group this_grid() { return {}; }
 template <unsigned N, class Parent = void> struct thread_block_tile {
   static_assert((N & (N - 1)) == 0 && N <= 64, "a tile is a part of a wave");
   thread_block_tile() = default;
