@@ -251,11 +251,25 @@ class ClBox:
         self.start = origin[0] + origin[1] * self.row + origin[2] * self.slice
         self.end = self.start + (region[2] - 1) * self.slice + (region[1] - 1) * self.row + region[0]
 
-    def rows(self) -> Iterator[int]:
-        """Yield the address of each row."""
-        for z in range(self.region[2]):
-            for y in range(self.region[1]):
-                yield self.base + self.start + z * self.slice + y * self.row
+    @property
+    def place(self) -> Triple:
+        """Its address, and how far rows and slices are apart."""
+        return self.base + self.start, self.row, self.slice
+
+
+def box_parts(region: Triple, first: Triple, second: Triple) -> Iterator[Triple]:
+    """Yield the parts of a region of bytes that two places have: both addresses, and the size.
+
+    A place is an address, and how far rows and slices are apart. Rows that follow each other in both are one part.
+    """
+    (size, rows, slices), (start, row, slice_), (other, other_row, other_slice) = region, first, second
+    if rows == 1 or row == other_row == size:
+        size, rows = size * rows, 1
+        if slice_ == other_slice == size:
+            size, slices = size * slices, 1
+    for z in range(slices):
+        for y in range(rows):
+            yield start + z * slice_ + y * row, other + z * other_slice + y * other_row, size
 
 
 async def triple(call: HostCall, pointer: int) -> Triple:
@@ -292,9 +306,9 @@ def _transfer_box(kind: int, name: str, *, is_read: bool) -> None:
         other = ClBox(pointer, await triple(call, host_origin), sizes, host_row, host_slice)
 
         def run(by: HostCall) -> None:
-            for own, of_host in zip(box.rows(), other.rows(), strict=True):
+            for own, of_host, size in box_parts(sizes, box.place, other.place):
                 to, source = (of_host, own) if is_read else (own, of_host)
-                by.process.copy(by, to, source, sizes[0])
+                by.process.copy(by, to, source, size)
 
         return ClWork(run, (memory,), is_blocking=bool(is_blocking))
 
@@ -322,8 +336,8 @@ async def copy_box(
         refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
 
     def run(by: HostCall) -> None:
-        for from_row, to_row in zip(start.rows(), to.rows(), strict=True):
-            by.process.move(by, to_row, from_row, sizes[0])
+        for from_, to_, size in box_parts(sizes, start.place, to.place):
+            by.process.move(by, to_, from_, size)
 
     return ClWork(run, (first, second))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.runtimes.opencl.buffers import (
     Triple,
+    box_parts,
     check_flags,
     check_host_access,
     check_map,
@@ -40,8 +41,6 @@ from dwarfgpu.runtimes.opencl.objects import (
 from dwarfgpu.runtimes.opencl.program import API
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.opencl.info import Answers
     from dwarfgpu.runtimes.opencl.program import OpenClProgram
@@ -264,14 +263,12 @@ def _form_of(call: HostCall, memory: ClMemory) -> ImageForm:
 # --- Copies -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(memory: ClMemory, origin: Triple, region: Triple) -> Iterator[tuple[int, int, int]]:
-    """Yield the second and the third coordinate of each row of a region, and its address."""
+def _box(memory: ClMemory, origin: Triple, region: Triple) -> tuple[Triple, Triple]:
+    """Return the size of a region in bytes, and its place."""
     form = memory.image
     assert form is not None  # noqa: S101 (the caller knows)
-    for z in range(region[2]):
-        for y in range(region[1]):
-            row = (origin[2] + z) * form.slice + (origin[1] + y) * form.row
-            yield y, z, memory.address + row + origin[0] * form.texel
+    start = origin[2] * form.slice + origin[1] * form.row + origin[0] * form.texel
+    return (region[0] * form.texel, *region[1:]), (memory.address + start, form.row, form.slice)
 
 
 def _transfer(
@@ -285,15 +282,12 @@ def _transfer(
     is_read: bool,
 ) -> None:
     """Copy a region between an image and memory of the host, which has pitches of its own; 0 means no gaps."""
-    form = memory.image
-    assert form is not None  # noqa: S101 (the caller knows)
-    size = region[0] * form.texel
-    row = pitches[0] or size
+    box, place = _box(memory, origin, region)
+    row = pitches[0] or box[0]
     slice_ = pitches[1] or row * region[1]
-    if form.kind == IMAGE_1D_ARRAY:
+    if memory.kind == IMAGE_1D_ARRAY:
         row, slice_ = pitches[1] or row, 0
-    for y, z, address in _rows(memory, origin, region):
-        there = pointer + z * slice_ + y * row
+    for address, there, size in box_parts(box, place, (pointer, row, slice_)):
         to, source = (there, address) if is_read else (address, there)
         call.process.copy(call, to, source, size)
 
@@ -354,9 +348,9 @@ async def copy_image(
         refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
 
     def run(by: HostCall) -> None:
-        pairs = zip(_rows(first, start, sizes), _rows(second, to, sizes), strict=True)
-        for (_y, _z, address), (_y2, _z2, there) in pairs:
-            by.process.move(by, there, address, sizes[0] * form.texel)
+        box, place = _box(first, start, sizes)
+        for address, there, size in box_parts(box, place, _box(second, to, sizes)[1]):
+            by.process.move(by, there, address, size)
 
     return ClWork(run, (first, second))
 
@@ -386,14 +380,12 @@ async def _between(
 ) -> ClWork:
     memory, other = memory_of(call, queue, image), memory_of(call, queue, buffer)
     start, sizes = await _region(call, memory, origin, region)
-    size = sizes[0] * _form_of(call, memory).texel
-    check_range(call, other, offset, size * sizes[1] * sizes[2])
+    box, place = _box(memory, start, sizes)
+    check_range(call, other, offset, math.prod(box))
 
     def run(by: HostCall) -> None:
-        there = other.address + offset
-        for number, (_y, _z, address) in enumerate(_rows(memory, start, sizes)):
-            pair = address, there + number * size
-            to, source = pair if is_to_image else pair[::-1]
+        for address, there, size in box_parts(box, place, (other.address + offset, box[0], box[0] * box[1])):
+            to, source = (address, there) if is_to_image else (there, address)
             by.process.move(by, to, source, size)
 
     return ClWork(run, (memory, other))
@@ -411,8 +403,9 @@ async def fill_image(call: HostCall, queue: ClQueue, handle: int, color: int, or
     texel = _texel(_form_of(call, memory), await call.read(color, 16))
 
     def run(by: HostCall) -> None:
-        for _y, _z, address in _rows(memory, start, sizes):
-            by.process.fill(by, address, texel, sizes[0])
+        box, place = _box(memory, start, sizes)
+        for address, _same, size in box_parts(box, place, place):
+            by.process.fill(by, address, texel, size // len(texel))
 
     return ClWork(run, (memory,))
 
