@@ -43,6 +43,9 @@ after 50, calls 12, time 1
 failed -14
 image 101 14 -3
 mapped -1 -2 64
+image 101 14 -3
+mapped -1 -2 80
+plane 101 14 0 -3
 line 12 5 -3 4 0, 1; shared 30
 linked 6
 """
@@ -109,7 +112,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[str]
 def test_a_right_program(built: Callable[[str], Path], processor: str) -> None:
     done = dwarfgpu("exec", "--target", processor, built("opencl"))
     assert done.stdout == RIGHT.format(processor)
-    assert done.stderr == "11 launches, 7 kernels, no error\n"
+    assert done.stderr == "12 launches, 7 kernels, no error\n"
     assert done.returncode == 0
 
 
@@ -341,7 +344,7 @@ def test_a_lazy_program(built: Callable[[str], Path]) -> None:
     """Callbacks come also where nothing waits for their commands."""
     done = dwarfgpu("exec", "--lazy", built("opencl"))
     assert (done.stdout, done.returncode) == (RIGHT.format("gfx1100"), 0)
-    assert done.stderr == "11 launches, 7 kernels, no error\n"
+    assert done.stderr == "12 launches, 7 kernels, no error\n"
 
 
 @pytest.mark.slow
@@ -366,13 +369,13 @@ def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str],
 @pytest.mark.slow
 def test_a_program_under_the_debugger(built: Callable[[str], Path]) -> None:
     """Variables are there, since nothing is optimized; and of several programs each has its own code."""
-    commands = ("break reversed", "run", "bt", "print n", "delete", "break opencl.c:253", "continue", "info launches")
+    commands = ("break reversed", "run", "bt", "print n", "delete", "break opencl.c:262", "continue", "info launches")
     steps = [word for command in commands for word in ("-ex", command)]
     done = dwarfgpu("debug", "-batch", "-nx", *steps, "--args", built("opencl"))
     text = done.stdout
     for part in (
         "Wave 1 hit Breakpoint 1, with lanes [0-15]", "#0  reversed (out=0x7ea", "n=64)",
-        "host #0  opencl.c:74 in buffers", "$1 = 64", "11  k         1     1",
+        "host #0  opencl.c:74 in buffers", "$1 = 64", "12  k         1     1",
     ):  # fmt: skip
         assert part in text, text + done.stderr
 

@@ -57,9 +57,10 @@ _ABSENT = (
 )  # fmt: skip
 USUAL = (
     "-cl-kernel-arg-info", "-D__OPENCL_VERSION__=300", "-D__IMAGE_SUPPORT__=1", "-gembed-source",
+    "-Dcl_khr_image2d_from_buffer=1",
     "-Xclang", f"-cl-ext={','.join(f'-{name}' for name in _ABSENT)},+__opencl_c_subgroups",
 )  # fmt: skip
-"""What each program is compiled with: clang defines neither macro, and claims what is not here."""
+"""What each program is compiled with: clang defines none of these macros, and claims what is not here."""
 
 
 @frozen

@@ -44,6 +44,7 @@ _EXTENSIONS = (
     "cl_khr_byte_addressable_store", "cl_khr_fp64", "cl_khr_fp16", "cl_khr_global_int32_base_atomics",
     "cl_khr_global_int32_extended_atomics", "cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics",
     "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_3d_image_writes", "cl_khr_icd",
+    "cl_khr_image2d_from_buffer",
 )  # fmt: skip
 FEATURES = (
     "__opencl_c_3d_image_writes", "__opencl_c_images", "__opencl_c_read_write_images", "__opencl_c_fp64",
@@ -129,8 +130,8 @@ DEVICE_ANSWERS: dict[int, bytes] = {
     0x1047: half_word(1),  # REFERENCE_COUNT
     0x1048: half_word(1),  # PREFERRED_INTEROP_USER_SYNC
     0x1049: word(1 << 20),  # PRINTF_BUFFER_SIZE
-    0x104A: half_word(0),  # IMAGE_PITCH_ALIGNMENT: no 2D images of buffers
-    0x104B: half_word(0),  # IMAGE_BASE_ADDRESS_ALIGNMENT
+    0x104A: half_word(1),  # IMAGE_PITCH_ALIGNMENT
+    0x104B: half_word(1),  # IMAGE_BASE_ADDRESS_ALIGNMENT
     0x104D: word(1 << 16),  # MAX_GLOBAL_VARIABLE_SIZE
     0x104E: word(0),  # QUEUE_ON_DEVICE_PROPERTIES
     0x104F: half_word(0),  # QUEUE_ON_DEVICE_PREFERRED_SIZE

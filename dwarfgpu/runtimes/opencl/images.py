@@ -161,15 +161,13 @@ async def _image(
     """Create an image; ``source`` is the buffer that an image is made from."""
     program: OpenClProgram = call.process
     owner = program.find(call, context, ClContext)
-    form = _form(of_texels, shape, pitches, has_host=bool(host))
     parent = program.find(call, source, ClMemory) if source else None
-    if (parent is not None) != (form.kind == IMAGE_1D_BUFFER) and not (parent is not None and form.kind == IMAGE_2D):
+    form = _form(of_texels, shape, pitches, has_host=bool(host), has_buffer=parent is not None)
+    if parent is None if form.kind == IMAGE_1D_BUFFER else parent is not None and form.kind != IMAGE_2D:
         refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "an image of a buffer needs one, and others have none")
     if parent is not None:
-        if form.kind == IMAGE_2D:
-            refuse(ClError.INVALID_OPERATION, "planes that share the memory of a buffer are not supported")
         if parent.image is not None or form.size > parent.size:
-            message = f"{program.named(parent)} does not hold {form.width} texels of {form.texel} bytes"
+            message = f"{program.named(parent)} does not hold {form.height} rows of {form.row} bytes"
             refuse(ClError.INVALID_IMAGE_DESCRIPTOR, message)
         flags, host = inherited_flags(call, parent, flags), parent.host
         parent.uses += 1
@@ -178,7 +176,8 @@ async def _image(
     description = program.allocate(call, HEADER + (form.size if parent is None else 0), 0)
     address = description + HEADER if parent is None else parent.address
     away = address - description - HEADER
-    header = struct.pack("<6Iq", form.width, form.height, form.depth, form.layers, form.order, form.type, away)
+    extents = form.width, form.height, form.depth, form.layers
+    header = struct.pack("<6IqI", *extents, form.order, form.type, away, form.gap)
     program.device.write(description, header.ljust(HEADER, b"\0"))
     made = ClMemory(
         origin=call, context=owner, flags=flags, size=form.size, host=host, address=address, description=description,
@@ -191,7 +190,12 @@ async def _image(
 
 
 def _form(
-    of_texels: tuple[int, int], shape: tuple[int, int, int, int, int], pitches: tuple[int, int], *, has_host: bool
+    of_texels: tuple[int, int],
+    shape: tuple[int, int, int, int, int],
+    pitches: tuple[int, int],
+    *,
+    has_host: bool,
+    has_buffer: bool,
 ) -> ImageForm:
     """Return what an image is; refuse extents and pitches that it cannot have."""
     (order, type_), (kind, width, height, depth, layers), (row, slice_) = of_texels, shape, pitches
@@ -206,7 +210,7 @@ def _form(
     if max(width, height) > most or max(depth, layers) > MOST_DEEP:
         refuse(ClError.INVALID_IMAGE_SIZE, f"the image is too large: {width}x{height}x{depth}, {layers} layers")
     texel = _CHANNELS[order] * _BYTES[type_]
-    if (row or slice_) and not has_host:
+    if (row or slice_) and not has_host and not (has_buffer and kind == IMAGE_2D):
         refuse(ClError.INVALID_IMAGE_DESCRIPTOR, "pitches are given, and no memory of the host")
     if row and (row < texel * width or row % texel):
         refuse(ClError.INVALID_IMAGE_DESCRIPTOR, f"rows of {row} bytes do not hold {width} texels of {texel}")
@@ -214,7 +218,8 @@ def _form(
     host_slice = slice_ or host_row * height
     if slice_ and (slice_ < host_row * height or slice_ % host_row):
         refuse(ClError.INVALID_IMAGE_DESCRIPTOR, f"slices of {slice_} bytes do not hold {height} rows of {host_row}")
-    return ImageForm(kind, order, type_, width, height, depth, layers, texel, host_row, host_slice)
+    gap = host_row - texel * width if has_buffer else 0
+    return ImageForm(kind, order, type_, width, height, depth, layers, texel, host_row, host_slice, gap)
 
 
 @API(

@@ -117,11 +117,13 @@ class ImageForm:
     host_row: int
     host_slice: int
     """The pitches of what the host has."""
+    gap: int = 0
+    """The bytes behind each row, if the image has the memory of a buffer."""
 
     @property
     def row(self) -> int:
         """The bytes from a row to the next."""
-        return self.texel * self.width
+        return self.texel * self.width + self.gap
 
     @property
     def slice(self) -> int:

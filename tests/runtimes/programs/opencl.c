@@ -166,7 +166,8 @@ static void events(void) {
   clReleaseCommandQueue(other);
 }
 
-static void images(void) {
+// An image with memory of its own, or with that of a buffer whose rows have gaps.
+static void images(int has_buffer) {
   cl_image_format format = {CL_RGBA, CL_SIGNED_INT32};
   cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
   int texels[4][4][4], back[4][4][4];
@@ -174,7 +175,10 @@ static void images(void) {
     for (int x = 0; x < 4; x++)
       for (int c = 0; c < 4; c++) texels[y][x][c] = 100 * y + 10 * x + c;
   cl_mem in = clCreateImage(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format, &shape, texels, NULL);
-  cl_mem out = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, NULL);
+  int cells[4][20] = {{0}};
+  cl_mem buffer = has_buffer ? clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof cells, cells, NULL) : NULL;
+  shape.mem_object = buffer, shape.image_row_pitch = has_buffer ? sizeof *cells : 0;
+  cl_mem out = clCreateImage(context, has_buffer ? 0 : CL_MEM_READ_WRITE, &format, &shape, NULL, NULL);
   cl_sampler sampler = clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST, NULL);
   cl_kernel shown = kernel_of("shown");
   clSetKernelArg(shown, 0, sizeof in, &in);
@@ -190,6 +194,11 @@ static void images(void) {
   int *mapped = clEnqueueMapImage(queue, out, CL_TRUE, CL_MAP_READ, corner, two, &pitch, NULL, 0, NULL, NULL, NULL);
   printf("mapped %d %d %zu\n", mapped[0], mapped[pitch / 4 + 1], pitch);
   clEnqueueUnmapMemObject(queue, out, mapped, 0, NULL, NULL);
+  if (has_buffer) {
+    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof cells, cells, 0, NULL, NULL), "read");
+    printf("plane %d %d %d %d\n", cells[0][4], cells[1][3], cells[1][16], cells[3][14]);
+    clReleaseMemObject(buffer);
+  }
   clFinish(queue);
   clReleaseMemObject(in), clReleaseMemObject(out), clReleaseSampler(sampler), clReleaseKernel(shown);
 }
@@ -274,7 +283,7 @@ int main(void) {
   clGetKernelArgInfo(reversed, 1, CL_KERNEL_ARG_NAME, sizeof argument, argument, NULL);
   printf("%s, %s\n", name, argument);
   clReleaseKernel(reversed);
-  buffers(), events(), images(), lines(), shared(), linked();
+  buffers(), events(), images(0), images(1), lines(), shared(), linked();
   clReleaseProgram(program), clReleaseCommandQueue(queue), clReleaseContext(context);
   return 0;
 }
