@@ -110,7 +110,7 @@ def test_what_is_not_mapped(built: Callable[[str], Path]) -> None:
 
 
 def test_code_that_a_program_links(built: Callable[[str], Path], tmp_path: Path) -> None:
-    """Bitcode of hipRTC and an object of clang; what is missing is named, and code that was unloaded is not used."""
+    """Bitcode of hipRTC, objects and archives; what is missing is named, and code that was unloaded is not used."""
     (tmp_path / "twice.hip").write_text(
         "#include <hip/hip_runtime.h>\n__device__ float twice(float a) { return 2 * a + 1; }\n"
     )
@@ -118,7 +118,12 @@ def test_code_that_a_program_links(built: Callable[[str], Path], tmp_path: Path)
     assert dwarfgpu("hipcc", *words, cwd=tmp_path).returncode == 0
     words = "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-c", "twice.bc", "-o", "twice.o"
     subprocess.run(["clang-22", *words], cwd=tmp_path, check=True)
-    done = dwarfgpu("exec", built("linked"), tmp_path / "twice.o")
+    words = "-c", "--genco", "-fgpu-rdc", "-emit-llvm", "twice.hip", "-o", "bundle.bc"
+    assert dwarfgpu("hipcc", *words, cwd=tmp_path).returncode == 0
+    files = [tmp_path / name for name in ("twice.o", "twice.a", "bundles.a")]
+    for archive, member in ("twice.a", "twice.o"), ("bundles.a", "bundle.bc"):
+        subprocess.run(["ar", "rc", archive, member], cwd=tmp_path, check=True)
+    done = dwarfgpu("exec", built("linked"), *files)
     assert (done.stdout.splitlines(), done.stderr.splitlines()[-1]) == printed("linked")
     assert "twice(float) is called, and is not defined at linked.hip:29" in " ".join(done.stderr.split())
 

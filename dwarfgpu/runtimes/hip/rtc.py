@@ -20,6 +20,8 @@ from dwarfgpu.runtimes.prototypes import CallRefused
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.hip.program import HipProgram
 
@@ -41,8 +43,10 @@ _MOST_HEADERS = _MOST_OPTIONS = 1000
 _ARCHITECTURES = ("--gpu-architecture=", "--offload-arch=", "-arch=")
 _RELOCATABLE = "-fgpu-rdc"
 """The word with which bitcode is asked for."""
-_FORMS = {3: False, 100: True, 101: True}
-"""``hiprtcJITInputType``: objects, bitcode and bundles of it; whether that is bitcode."""
+_FORMS = {3: False, 4: False, 100: True, 101: True, 102: True}
+"""``hiprtcJITInputType``: objects, archives of them, bitcode, bundles of it, archives of those; whether it is bitcode."""
+_SPIR_V = 103
+_ARCHIVE, _MEMBER = b"!<arch>\n", struct.Struct("16s32x10s2x")
 _NAMED = "dg_name_{}"
 _ENDINGS = (".hip", ".cu", ".cpp")
 
@@ -289,12 +293,29 @@ def create_link(call: HostCall, _count: int, _options: int, _values: int, link: 
     return _put(call, link, call.process.keep(RtcLink())) if link else INVALID_INPUT
 
 
+def _members(archive: bytes) -> Iterator[bytes]:
+    """Yield the members of an archive, without its tables of symbols and names."""
+    at = len(_ARCHIVE)
+    while at + _MEMBER.size <= len(archive):
+        name, digits = _MEMBER.unpack_from(archive, at)
+        size = int(digits) if digits.strip().isdigit() else len(archive)
+        at += _MEMBER.size
+        if not name.startswith((b"/ ", b"//", b"/SYM64/")):
+            yield archive[at : at + size]
+        at += size + size % 2
+
+
 def _add(call: HostCall, link: int, form: int, content: bytes) -> int:
-    """Add code; of a bundle, what is for the processor."""
+    """Add code; of a bundle, what is for the processor; of an archive, each member."""
     program: HipProgram = call.process
     found = _link(call, link)
+    if form == _SPIR_V:
+        program.problem("not-supported", "SPIR-V in hipRTC's linker is not supported", call)
     if form not in _FORMS or not content:
         return INVALID_INPUT
+    if content.startswith(_ARCHIVE):
+        members = [*_members(content)]
+        return max((_add(call, link, form, member) for member in members), default=INVALID_INPUT)
     if content.startswith((BUNDLE_MAGIC, COMPRESSED_MAGIC)):
         container = Container(memoryview(content), name="code", target_of=target_name_of)
         content = bytes(container.content(container.select(program.processor())))

@@ -1,4 +1,4 @@
-// Code of two sources, as bitcode and as an object in the file of the first argument, becomes one module.
+// Code of two sources, as bitcode and as an object or an archive in the files of the arguments, becomes one module.
 #include <hip/hip_runtime.h>
 #include <hip/hiprtc.h>
 #include <cstdio>
@@ -17,13 +17,13 @@ static std::string bitcode(const char *source) {
   CHECK(hiprtcDestroyProgram(&program));
   return content;
 }
-static void linked(const std::string &first, const std::string &second, const char *object) {
+static void linked(const std::string &first, const std::string &second, const char *object, hiprtcJITInputType form = HIPRTC_JIT_INPUT_OBJECT) {
   hiprtcLinkState link;
   void *code = nullptr;
   size_t size = 0;
   CHECK(hiprtcLinkCreate(0, nullptr, nullptr, &link));
   CHECK(hiprtcLinkAddData(link, HIPRTC_JIT_INPUT_LLVM_BITCODE, (void *)first.data(), first.size(), "first", 0, nullptr, nullptr));
-  if (object) CHECK(hiprtcLinkAddFile(link, HIPRTC_JIT_INPUT_OBJECT, object, 0, nullptr, nullptr));
+  if (object) CHECK(hiprtcLinkAddFile(link, form, object, 0, nullptr, nullptr));
   else if (second.size())
     CHECK(hiprtcLinkAddData(link, HIPRTC_JIT_INPUT_LLVM_BITCODE, (void *)second.data(), second.size(), "second", 0, nullptr, nullptr));
   hiprtcResult result = hiprtcLinkComplete(link, &code, &size);
@@ -52,6 +52,8 @@ int main(int count, char **words) {
   linked(first, second, nullptr);
   linked(first, "", nullptr);
   if (count > 1) linked(first, "", words[1]);
+  if (count > 2) linked(first, "", words[2], HIPRTC_JIT_INPUT_LIBRARY);
+  if (count > 3) linked(first, "", words[3], HIPRTC_JIT_INPUT_LLVM_ARCHIVES_OF_BUNDLED_BITCODE);
   hiprtcLinkState nothing = nullptr;
   printf("nothing %d %d\n", hiprtcLinkDestroy(nothing), hiprtcLinkCreate(0, nullptr, nullptr, nullptr));
 }
@@ -59,5 +61,7 @@ int main(int count, char **words) {
 // 3 5 7 9
 // HIPRTC_ERROR_LINKING
 // 3 5 7 9
+// 3 5 7 9
+// 3 5 7 9
 // nothing 3 3
-// 2 launches, 1 kernel, 1 error
+// 4 launches, 1 kernel, 1 error
