@@ -6,6 +6,14 @@ int hipMalloc(void **, size_t);
 int hipMemcpy(void *, const void *, size_t, int);
 int hipFree(void *);
 int hipIpcGetMemHandle(void *, void *);
+#ifdef R0600 /* HIP 6 and later: where hipDeviceProp_t has gcnArchName and warpSize, and its size */
+int hipGetDevicePropertiesR0600(void *, int);
+#define hipGetDeviceProperties hipGetDevicePropertiesR0600
+enum { NAME = 1160, LANES = 308, SIZE = 1472 };
+#else
+int hipGetDeviceProperties(void *, int);
+enum { NAME = 396, LANES = 276, SIZE = 792 };
+#endif
 
 int main(void) {
   void *device, *handle = NULL;
@@ -15,5 +23,10 @@ int main(void) {
   int error = hipMemcpy(back, device, sizeof back, 2);
   printf("copied %d\n", !error && !memcmp(there, back, sizeof back));
   printf("not supported %d\nnull %p\n", hipIpcGetMemHandle(&handle, device), handle);
+  int lanes;
+  memset(there, 90, sizeof there);
+  error = hipGetDeviceProperties(there, 0);
+  memcpy(&lanes, there + LANES, sizeof lanes);
+  printf("properties %d %s %d %c\n", error, there + NAME, lanes, there[SIZE]);
   return hipFree(device);
 }
