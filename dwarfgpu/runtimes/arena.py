@@ -139,3 +139,17 @@ class Arena:
     def discard(self, buffer: Allocation) -> None:
         """Give the pages of a buffer back to the system."""
         self._mapping.madvise(mmap.MADV_REMOVE, buffer.address - self.base, buffer.pages)
+
+    def move(self, source: int, to: int, size: int) -> None:
+        """Move whole pages of memory that is not in use; those that nothing has touched cost nothing."""
+        at, end, by = source - self.base, source - self.base + size, to - source
+        while at < end:
+            try:
+                at = os.lseek(self.memory, at, os.SEEK_DATA)
+            except OSError:  # nothing was touched from here on
+                break
+            hole = min(os.lseek(self.memory, at, os.SEEK_HOLE), end)
+            if at < hole:
+                self._view[at + by : hole + by] = self._view[at:hole]
+            at = hole if at < hole else end
+        self._mapping.madvise(mmap.MADV_REMOVE, source - self.base, size)

@@ -24,8 +24,8 @@ class HipMemory:
     size: int
     properties: bytes
     handle: int = 0
-    content: bytes | None = None
-    """What it had when it was unmapped; None at first."""
+    kept: int = 0
+    """Where its content is while it is not mapped; 0 at first."""
     is_mapped: bool = False
     references: int = 1
     """How often it is to be released."""

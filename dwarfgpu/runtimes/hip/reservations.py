@@ -113,6 +113,8 @@ def _drop(call: HostCall, memory: HipMemory) -> None:
     """Forget memory that is neither mapped nor referred to."""
     if not memory.references and not memory.is_mapped:
         call.process.objects.pop(memory.handle, None)
+        if memory.kept:
+            call.process.device.arena.discard(Allocation(memory.kept, memory.size, ""))
 
 
 @API("hipError_t hipMemMap(void *address, size_t size, size_t offset, void *handle, unsigned long long flags)")
@@ -125,9 +127,9 @@ def map_memory(call: HostCall, address: int, size: int, offset: int, handle: int
     is_free = all(piece.end <= address or address + size <= piece.address for piece in found.pieces)
     if offset or size != memory.size or flags or address % _LEAST or not is_free:
         return Failure(errors.INVALID_VALUE)
-    if memory.content is not None:
-        program.device.arena.view(address, size)[:] = memory.content
-    memory.content, memory.is_mapped = None, True
+    if memory.kept:
+        program.device.arena.move(memory.kept, address, size)
+    memory.is_mapped = True
     found.pieces.append(Piece(address, memory, call))
     found.pieces.sort(key=lambda piece: piece.address)
     return errors.SUCCESS
@@ -137,13 +139,17 @@ def map_memory(call: HostCall, address: int, size: int, offset: int, handle: int
 def unmap_memory(call: HostCall, address: int, size: int) -> int:
     program: HipProgram = call.process
     found = _reservation(call, address, size)
-    for piece in _pieces(call, found, address, size):
-        memory, view = piece.memory, program.device.arena.view(piece.address, piece.memory.size)
-        memory.content, memory.is_mapped = bytes(view) if memory.references else None, False
-        found.pieces.remove(piece)
-        _drop(call, memory)
+    pieces, arena = _pieces(call, found, address, size), program.device.arena
+    for piece in pieces:
+        piece.memory.kept = piece.memory.kept or arena.reserve(piece.memory.size, PAGE)
+    if not all(piece.memory.kept for piece in pieces):
+        return Failure(errors.OUT_OF_MEMORY)
+    found.pieces = [piece for piece in found.pieces if piece not in pieces]
     found.update(program.device)
-    program.device.arena.discard(Allocation(address, size, ""))
+    for piece in pieces:
+        arena.move(piece.address, piece.memory.kept, piece.memory.size)
+        piece.memory.is_mapped = False
+        _drop(call, piece.memory)
     return errors.SUCCESS
 
 
