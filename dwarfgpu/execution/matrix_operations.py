@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.block_writer import BlockWriter, needed
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, multiplied, shape_of
+from dwarfgpu.isa.semantics.scaled_matrices import narrow_product, narrow_types
 
 Lanes = Any
 _FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a"}
@@ -24,6 +25,9 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     chosen = said.get("abid", said.get("index_key", 0))
     if shape.family == "smfmac" and said.get("cbsz"):
         chosen = 0  # then the first part of the positions counts
+    if shape.left == "f8f6f4":
+        _write_narrow(writer, instruction, shape)
+        return True
     modifiers = MatrixModifiers(
         lanes=writer.lanes,
         processor=writer.processor,
@@ -61,9 +65,28 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
             register = f"{file}[{first + number}]"
             writer.write(f"{register} = {place.format(number, register)}")
         return True
-    names = ", ".join(f"{file}[{first + number}]" for number in range(count))
-    writer.write(f"{names}, = {writer.name(apart)}(x)")
+    _write_result(writer, target)
     return True
+
+
+def _write_narrow(writer: BlockWriter, instruction: GpuInstruction, shape: MatrixShape) -> None:
+    """Write a product whose modifiers say the types of A and B, with the scales that it has."""
+    types = narrow_types(instruction.modifiers)
+    if types is None:
+        raise UnknownInstruction(f"{instruction.mnemonic} of a type that no document has")
+    operands = [needed(instruction, name) for name in ("src0", "src1", "src2")]
+    texts = [_registers(writer, operand) for operand in operands[:2]]
+    third = operands[2]
+    texts.append(_registers(writer, third) if third.kind in _FILES else writer.name(constant_of(third, shape)))
+    scales = [each for number in (0, 1) if (each := instruction.operand(f"scale_src{number}")) is not None]
+    texts += [f"{_registers(writer, operand)}[:, :, 0]" for operand in scales]
+    writer.write(f"x = {writer.name(narrow_product)}({writer.name(shape)}, {writer.name(types)}, {', '.join(texts)})")
+    _write_result(writer, instruction.destinations[0])
+
+
+def _write_result(writer: BlockWriter, target: GpuOperand) -> None:
+    names = ", ".join(f"{_FILES[target.kind]}[{target.index + number}]" for number in range(target.count))
+    writer.write(f"{names}, = {writer.name(apart)}(x)")
 
 
 def _registers(writer: BlockWriter, operand: GpuOperand) -> str:

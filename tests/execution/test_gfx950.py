@@ -101,3 +101,73 @@ def test_loads_that_transpose(it, bits):
     it.batch.set_exec(3)
     with pytest.raises(UnknownInstruction, match="while lanes are off"):
         it.run(f"ds_read_b64_tr_b{bits} v[2:3], v0")
+
+
+TYPES = {"fp8": (4, 3), "bf8": (5, 2), "fp6": (2, 3), "bf6": (3, 2), "fp4": (2, 1)}
+
+
+def number_of(code, kind):
+    """A code without infinities and NaNs as a number (OCP Microscaling Formats 1.0, 5.3)."""
+    exponent_bits, fraction_bits = TYPES[kind]
+    sign, rest = divmod(code, 1 << exponent_bits + fraction_bits)
+    exponent, fraction = divmod(rest, 1 << fraction_bits)
+    bias = 2 ** (exponent_bits - 1) - 1
+    size = fraction / 2**fraction_bits + (exponent > 0)
+    return (-1) ** sign * size * 2.0 ** (max(exponent, 1) - bias)
+
+
+def place_of(kind, size, k):
+    """The group of lanes and the place in a lane of an element of A or B (CDNA 4, 7.1.5.1)."""
+    groups = 64 // size
+    if kind not in ("fp8", "bf8"):
+        return divmod(k, 32)
+    half, inner = divmod(k, 16 * groups)
+    return inner // 16, 16 * half + inner % 16
+
+
+def random_matrix(kind, size, depth):
+    """Codes of small numbers by row and K, as numbers, and as the registers that hold them."""
+    bits = 1 + sum(TYPES[kind])
+    codes = NUMBERS.integers(0, 1 << bits, (size, depth))
+    codes &= ~(1 << bits - 2)  # neither infinity nor NaN
+    lanes = [0] * LANES
+    for row in range(size):
+        for k in range(depth):
+            group, place = place_of(kind, size, k)
+            lanes[row + size * group] |= int(codes[row, k]) << bits * place
+    words = [np.array([lane >> 32 * at & 0xFFFFFFFF for lane in lanes], np.uint32) for at in range(bits)]
+    return np.vectorize(lambda code: number_of(int(code), kind))(codes), words
+
+
+@pytest.mark.parametrize("kinds", [("fp8", "bf8"), ("fp6", "fp4"), ("bf6", "fp8"), ("fp4", "bf6"), ("bf8", "fp6")])
+@pytest.mark.parametrize("size, depth", [(16, 128), (32, 64)])
+@pytest.mark.parametrize("has_scales", [False, True])
+def test_products_of_narrow_floats(it, size, depth, kinds, has_scales):
+    sides = [random_matrix(kind, size, depth) for kind in kinds]
+    for first, (_numbers, words) in zip((0, 8), sides, strict=True):
+        for at, word in enumerate(words):
+            it.vector(first + at, word)
+    added = NUMBERS.integers(-8, 8, (size * size // LANES, LANES)).astype(np.float32)
+    for at, row in enumerate(added):
+        it.vector(24 + at, row)
+    exponents = NUMBERS.integers(124, 131, (2, LANES))
+    it.vector(16, (exponents[0] << 16).astype(np.uint32))
+    it.vector(17, (exponents[1] << 8).astype(np.uint32))
+    count = size * size // LANES
+    order = [*TYPES]
+    registers = [len(words) - 1 for _numbers, words in sides]
+    text = f"v[24:{23 + count}], v[0:{registers[0]}], v[8:{8 + registers[1]}], v[24:{23 + count}]"
+    scaled, ending = ("scale_", " v16, v17 op_sel:[0,1,0] op_sel_hi:[1,0,0]") if has_scales else ("", "")
+    chosen = f" cbsz:{order.index(kinds[0])} blgp:{order.index(kinds[1])}"
+    it.run(f"v_mfma_{scaled}f32_{size}x{size}x{depth}_f8f6f4 {text}{',' if ending else ''}{ending}{chosen}")
+    powers = 2.0 ** (exponents - 127) if has_scales else np.ones((2, LANES))
+    blocks = [
+        np.array([[powers[side][row + size * (k // 32)] for k in range(depth)] for row in range(size)])
+        for side in (0, 1)
+    ]
+    wanted = (sides[0][0] * blocks[0]) @ (sides[1][0] * blocks[1]).T
+    for row in range(size):
+        for column in range(size):
+            lane, at = column + size * (row // 4 % (LANES // size)), row % 4 + 4 * (row // (4 * (LANES // size)))
+            found = it.read(24 + at, "f4")[0][lane]
+            assert found == pytest.approx(wanted[row, column] + added[at][lane], rel=1e-4, abs=1e-3)

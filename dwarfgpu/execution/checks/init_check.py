@@ -218,7 +218,9 @@ class InitCheck(KeptState):
                     dsts.append(SCC)
                 is_partial |= any(kind[1:] == "16" for kind in meaning.results)
             registers = [operand.register for operand in part.destinations]
-            is_partial |= bool(part.variant) or any(operand.half is not None for operand in part.destinations)
+            is_partial |= part.variant not in ("", "scale") or any(
+                operand.half is not None for operand in part.destinations
+            )
             is_partial |= writer.lanes == 64 and bool({"vcc_lo", "vcc_hi"} & set(registers))
         name = instruction.name
         is_relative = "movrel" in name or "swaprel" in name

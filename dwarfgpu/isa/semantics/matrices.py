@@ -36,8 +36,9 @@ Lanes = Any
 
 _DENSE = re.compile(r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_?(?:\d+b_)?([a-z]+\d*)(?:_([a-z]+\d+))?$")
 _SPARSE = re.compile(r"v_(smfmac|swmmac)_(f32|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_([a-z]+\d+)(?:_([a-z]+\d+))?$")
+_NARROW = re.compile(r"v_(mfma)_(?:scale_)?(f32)_(\d+)x(\d+)x(\d+)_(f8f6f4)()$")
 _WIDTHS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16,
-           "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8, "iu4": 4}  # fmt: skip
+           "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8, "iu4": 4, "f8f6f4": 8}  # fmt: skip
 """The bits of an element."""
 
 
@@ -53,7 +54,7 @@ class MatrixShape:
     columns: int
     depth: int
     left: str
-    """The type of A."""
+    """The type of A; f8f6f4 is one that the instruction says."""
     right: str
 
     @property
@@ -68,7 +69,7 @@ class MatrixShape:
 @cache
 def shape_of(name: str) -> MatrixShape | None:
     """Return the shape of a matrix operation, None if the name is of none that is known."""
-    match = _DENSE.match(name.removesuffix("_1k")) or _SPARSE.match(name)
+    match = _DENSE.match(name.removesuffix("_1k")) or _SPARSE.match(name) or _NARROW.match(name)
     if not match or match[6] not in _WIDTHS:
         return None
     family, result, rows, columns, depth, left, right = match.groups()
@@ -215,7 +216,7 @@ def multiplied(
         block = np.arange(blocks)
         a = a[:, :, (block >> modifiers.broadcast << modifiers.broadcast) + modifiers.chosen_block]
     lane, item = places_of_results(shape, blocks, modifiers.lanes, modifiers.generation)
-    total = _addends(shape, modifiers, other, lane, item)
+    total = addends(shape, modifiers, other, lane, item)
     if positions is not None:
         b = _by_depth(b, has_two_blocks=shape.family == "smfmac" and right.shape[2] == 8)
     for group in range(a.shape[1]):
@@ -229,7 +230,7 @@ def multiplied(
     if flushes:
         total = _without_denormals(total, 2.0**-126)
     total = np.broadcast_to(total, (waves, blocks, shape.rows, shape.columns))
-    return _registers(shape, modifiers, total, lane, item)
+    return registers_of(shape, modifiers, total, lane, item)
 
 
 def blocks_of(shape: MatrixShape, registers: int, lanes: int, generation: int) -> int:
@@ -254,7 +255,7 @@ def _chosen(b: Lanes, positions: Lanes, group: int, number: int, a: Lanes, part:
     return np.take_along_axis(b, place.astype(np.int64) + (group * count + number) // 2 * 4, axis=1)[:, None]
 
 
-def _addends(shape: MatrixShape, modifiers: MatrixModifiers, other: Lanes, lane: Lanes, item: Lanes) -> Lanes:
+def addends(shape: MatrixShape, modifiers: MatrixModifiers, other: Lanes, lane: Lanes, item: Lanes) -> Lanes:
     """Return C, ``[wave, block, row, column]``, in the type in which the products are added."""
     kind = shape.result
     if kind == "i32":
@@ -278,7 +279,7 @@ def _addends(shape: MatrixShape, modifiers: MatrixModifiers, other: Lanes, lane:
     return elements
 
 
-def _registers(shape: MatrixShape, modifiers: MatrixModifiers, total: Lanes, lane: Lanes, item: Lanes) -> Lanes:
+def registers_of(shape: MatrixShape, modifiers: MatrixModifiers, total: Lanes, lane: Lanes, item: Lanes) -> Lanes:
     """Return results as registers; of halfs on RDNA 3 each is in a register of its own."""
     kind = shape.result
     if kind == "i32":

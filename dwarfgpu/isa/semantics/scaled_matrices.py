@@ -1,0 +1,96 @@
+"""Products of matrices of 8, 6 and 4-bit floats of GFX950, with and without a scale for each 32 neighbouring K.
+
+``D = A x B + C``; CBSZ and BLGP say the types of A and B (CDNA 4 ISA document, 7.1.6.2). A lane has 32 elements of one
+row of A, or of one column of B. Those of 6 and 4 bits have neighbouring K; of those of 8 bits the first and the second
+sixteen have neighbouring K of the first and of the second half (7.1.5.1). A scale is a power of two: the byte of a
+register that OP_SEL_HI and OP_SEL name is its exponent, of a lane for its row and its 32 K; 0xff is a NaN (7.2.1).
+
+Each product is added with one rounding in the order of K, as in `matrices`. How many products hardware adds before it
+rounds is not documented, so the last bits can differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, addends, places_of_results, registers_of
+from dwarfgpu.isa.semantics.narrow_floats import FORMATS, numbers_of
+
+Lanes = Any
+
+LANES = 64
+KINDS = {"fp8": (4, 3), "bf8": (5, 2), "fp6": (2, 3), "bf6": (3, 2), "fp4": (2, 1)}
+"""The types by their numbers: the bits of the exponent and of the fraction."""
+EACH = 32
+"""The elements of a lane, and the K that share a scale."""
+
+
+@frozen
+class NarrowTypes:
+    """What an instruction says of the elements of A and B."""
+
+    kinds: tuple[str, str]
+    scale_bytes: tuple[int, int]
+    """Which byte of the registers of scales counts."""
+
+
+def narrow_types(modifiers: Mapping[str, int]) -> NarrowTypes | None:
+    """Return what the modifiers of an instruction say; None if they name no type."""
+    kinds, low, high = [*KINDS], modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0)
+    left, right = modifiers.get("cbsz", 0), modifiers.get("blgp", 0)
+    if max(left, right) >= len(kinds):
+        return None
+    return NarrowTypes((kinds[left], kinds[right]), ((high & 1) << 1 | low & 1, high & 2 | low >> 1 & 1))
+
+
+@cache
+def _numbers(kind: str) -> Any:
+    """Return the number of each code; the types of 6 and 4 bits have neither infinities nor NaNs."""
+    if (kind, False) in FORMATS:
+        return numbers_of(FORMATS[kind, False]).astype(np.float64)
+    exponent_bits, fraction_bits = KINDS[kind]
+    codes = np.arange(1 << (1 + exponent_bits + fraction_bits))
+    exponent, fraction = codes >> fraction_bits & ((1 << exponent_bits) - 1), codes & ((1 << fraction_bits) - 1)
+    least = 2 - (1 << exponent_bits - 1)  # the exponent of denormal numbers, and of 1
+    numbers = np.ldexp((exponent > 0) + fraction / (1 << fraction_bits), least + np.maximum(exponent - 1, 0))
+    return np.where(codes >> (exponent_bits + fraction_bits), -numbers, numbers)
+
+
+def _elements(shape: MatrixShape, types: NarrowTypes, side: int, words: Lanes, scales: Lanes) -> Lanes:
+    """Return A or B as ``[wave, row, K]``, with its scales."""
+    kind = types.kinds[side]
+    bits = 1 + sum(KINDS[kind])
+    flags = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=2, bitorder="little")
+    codes = flags[:, :, : EACH * bits].reshape(len(words), -1, EACH, bits) @ (1 << np.arange(bits))
+    # [wave, group of lanes, row, half of the elements of a lane, element]
+    parts = _numbers(kind)[codes].reshape(len(words), -1, shape.rows, 2, EACH // 2)
+    order = (0, 2, 3, 1, 4) if bits == 8 else (0, 2, 1, 3, 4)
+    elements = parts.transpose(order).reshape(len(words), shape.rows, shape.depth)
+    if scales is None:
+        return elements
+    exponents = (scales >> np.uint32(8 * types.scale_bytes[side]) & np.uint32(0xFF)).astype(np.int64)
+    powers = np.where(exponents == 0xFF, np.nan, np.ldexp(1.0, exponents - 127))
+    by_row = powers.reshape(len(powers), -1, shape.rows).transpose(0, 2, 1)
+    return elements * np.repeat(by_row, EACH, axis=2)
+
+
+def narrow_product(
+    shape: MatrixShape, types: NarrowTypes, left: Lanes, right: Lanes, other: Lanes, *scales: Lanes
+) -> Lanes:
+    """Return the registers of D, ``[wave, lane, register]``, of those of A, B, C and of the scales of A and B."""
+    modifiers = MatrixModifiers(LANES, "gfx950", 9)
+    lane, item = places_of_results(shape, 1, LANES, 9)
+    total = addends(shape, modifiers, other, lane, item)[:, 0]
+    a, b = (
+        _elements(shape, types, side, words, scales[side] if scales else None)
+        for side, words in enumerate((left, right))
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        for number in range(shape.depth):
+            total = (total + a[:, :, number, None] * b[:, None, :, number]).astype(np.float32)
+    return registers_of(shape, modifiers, total[:, None], lane, item)
