@@ -190,8 +190,8 @@ a processor.""",
 Execute a kernel for AMD GPUs instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE by position. VALUE
 is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED), full(COUNT, VALUE),
 noinit(COUNT), a number, or JSON for lists and structures; for a local memory argument, its size in bytes. TYPE is f4,
-i4, u8, float, uint and so on; the default is the type of the argument. `made` alone makes all arguments from their
-types, as `judge` does. The kernel's own output is printed.
+i4, u8, float, uint and so on; the default is the type of the argument. The single ARG `made` generates all arguments
+from their types, as `judge` does. The kernel's own output is printed.
 
 --grid and --work-group give the sizes; a kernel that requires a work-group size needs only --grid.
 
@@ -240,7 +240,8 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds err
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
             option(
                 "-seeds N",
-                "run with N seeds, from --seed (0) on, and show which results differ; with --weak-memory, its seeds",
+                "run with N seeds, from --seed (0) on, and show which results differ; with --weak-memory, with N seeds "
+                "of weak memory, from its SEED on",
                 read=int,
             ),
             option(
@@ -265,7 +266,7 @@ lines of the kernel, of the launch and of the allocation.
 Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.""",
         ("dwarfgpu exec ./app", "dwarfgpu exec --check=race ./app 1024", "dwarfgpu exec python app.py"),
         (
-            operand("PROGRAM", "the program, and behind it its arguments"),
+            operand("PROGRAM", "the program to run; options stand before it"),
             operand("[ARG...]", "the arguments of the program"),
             option(
                 "-target NAME",
@@ -281,7 +282,7 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
             option("-lazy", "OpenCL: execute commands only when the program waits for them"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option("-report FILE", "write what was found to FILE.html, .sarif or .json; repeatable", is_many=True),
-            option("-sarif FILE", "write it as a SARIF 2.1.0 log, FILE.sarif"),
+            option("-sarif FILE", "the same as --report FILE (a SARIF 2.1.0 log); FILE must end in .sarif"),
             option("-core DIR", "write a core file to this folder for each launch that a fault ends"),
             option("-break-at-fault", "stop in the debugger at the first error of a kernel, as `debug --args` would"),
         ),

@@ -26,6 +26,8 @@ def execute_program(session: Session, options: Any) -> int:
     targets = options.target or ()
     check_program(words, targets)
     files = [*(options.report or ()), *([options.sarif] if options.sarif else ())]
+    if options.sarif and not options.sarif.endswith(".sarif"):
+        raise UsageError(f"--sarif takes a file that ends in .sarif, not {options.sarif}", hint="--report takes others")
     for path in files:
         check_report_file(path)
     if options.core is not None and not os.path.isdir(options.core):

@@ -34,13 +34,14 @@ T = TypeVar("T")
 
 FILE = operand(
     "FILE",
-    "a file, a source (k.cl, k.hip), a code object in a file (FILE@gfx90a, FILE@2), its URI, or - for standard input",
+    "a file, a source (k.cl, k.hip), a code object in a file (FILE@gfx90a, or FILE@2 by its index in `dwarfgpu ls`), a "
+    "code object URI, or - for standard input",
 )
 MAYBE_FILE = operand("[FILE]", FILE.help)
 MANY_FILES = operand("[FILE...]", "files, or code objects in them (FILE@gfx90a); or one file and a variable in it")
 MAYBE_STATE = option(
     "-state S",
-    "a snapshot, a core file of FILE or of GPUs (repeatable), or the debug agent's text; it may stand in place of FILE",
+    "a snapshot, core files of the program FILE or of GPUs (repeatable), or the debug agent's text; may replace FILE",
     is_many=True,
 )
 STATE = option("-state S", MAYBE_STATE.help, is_required=True, is_many=True)

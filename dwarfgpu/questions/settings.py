@@ -159,8 +159,8 @@ SETTINGS = (
     Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
     Setting("print raw-values", False, "whether C++ library objects are shown by their stored members"),
     Setting("print static-members", True, "whether static members are shown"),
-    Setting("print frame-arguments", "auto", "which arguments are shown with a frame: auto has small structures",
-            choices=("auto", "scalars", "all", "none")),
+    Setting("print frame-arguments", "auto", "what frames show as `...`: large structures and arrays (auto), all of "
+            "these (scalars), each argument (none), or nothing (all)", choices=("auto", "scalars", "all", "none")),
     Setting("print symbol", True, "whether pointers show the symbol they point to"),
     Setting("context", "auto", "whether a change of focus shows the context view; auto is at the prompt of a terminal",
             choices=("auto", "on", "off")),

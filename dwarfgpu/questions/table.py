@@ -71,13 +71,13 @@ ENCODING = (
     DIALECT,
     option("-address-size N", "bytes of an address of the target generic (8)", read=int),
     option("-byte-order O", "the byte order of the target generic: little or big (little)", choices=("little", "big")),
-    option("-offset-size N", "DWARF format: 4 or 8 bytes (4)", read=int),
+    option("-offset-size N", "bytes of a DWARF offset: 4 for 32-bit DWARF, 8 for 64-bit DWARF (4)", read=int),
     option("-dwarf-version N", "the DWARF version of the unit (5)", read=int),
 )
 """What an encoding depends on: the same options for every question that reads expressions."""
 WANT = option("-want KIND", "the kind the result must have: value or location", choices=("value", "location"))
 ALONE = (
-    option("-rules R", "the rules: dwarf5, amd or dwarf6 (those of the target)"),
+    option("-rules R", "the rules of operations: dwarf5, amd (the heterogeneous extension) or dwarf6 (the target's)"),
     WANT,
     option("-read WHAT", "also read the result: a number of bytes, or a type such as float32"),
     option("-write BYTES", "write bytes to the result first"),
@@ -118,7 +118,7 @@ def findings_of(rule: str, counted: str) -> tuple[Argument, ...]:
         option(
             "-ignore LIST",
             f"leave out findings of these rules ({rule}), of all rules that begin so ({part}), `idioms` (known "
-            "mistakes of the compiler), or `limits` (these, and what it never writes)",
+            "compiler mistakes), or `limits` (idioms, and information that the compiler never writes)",
             is_many=True,
         ),
         option("-only LIST", "show only these findings, named as for -ignore", is_many=True),
@@ -162,7 +162,6 @@ OF_CHECKS = tuple(
 )
 """How findings of the checks of a run are chosen and written."""
 EXPLAIN = option("-explain RULE", "explain the rule of a finding, and how to fix it")
-FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less than PERCENT is right, or has a location", read=float)
 FORMATS = ("speedscope", "chrome", "pprof")
 """The formats of profiles."""
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer")
@@ -265,7 +264,7 @@ COMMANDS = (
             help="It stops at the place, or where the function has returned."),
     question("jump", "continue at another place", "execution.jump", group=RUN, aliases="j", operands="PLACE",
             repeats="nothing", help="The selected wave continues at the place; its registers stay as they are."),
-    question("reverse-continue", "go back to where waves would have stopped", "execution.reverse_continue",
+    question("reverse-continue", "run backwards to the previous stop", "execution.reverse_continue",
             group=RUN, aliases="rc",
             help="It stops where a wave has last reached a breakpoint or changed a watched value; if there is no such "
                  "place, at the launch."),
@@ -358,9 +357,9 @@ COMMANDS = (
              help="From and To are the addresses of each file's instructions; without a state, those for which it was "
                   "linked."),
     question("info launches", "the launches of a program that is debugged as a whole", "programs.info_launches",
-             group=FILES, help="Each with its kernel, sizes, and the line of the host that has launched it."),
-    question("host", "the calls of the host, or what GDB says of it", "programs.host", group=FILES,
-             operands="[COMMAND]", help="For a program that is debugged as a whole. Without COMMAND, show the call "
+             group=FILES, help="Each with its kernel, its sizes, and the line of the host that has launched it."),
+    question("host", "the call stack of the host, or GDB's answer about it", "programs.host", group=FILES,
+             operands="[COMMAND]", help="Works after `dwarfgpu debug --args PROGRAM`. Without COMMAND, show the call "
              "stack of the host, without the wrappers of its runtime. With COMMAND, such as `host print n` or `host "
              "info locals`, GDB answers in the innermost of these frames."),
     question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
@@ -485,8 +484,8 @@ COMMANDS = (
                                    "dwarfgpu waves k.co --state stopped.dgs --each --jsonl")),
             help="Waves with consecutive numbers, one place and the same active lanes share a row; -each gives each "
                  "wave its own. LIST is numbers and ranges, such as 1,4-7: waves are numbered from 1, as GDB numbers "
-                 "threads. `*` marks the selected wave. A core file also lists the threads of the host: `thread LWP "
-                 "1234` selects a thread, `wave 1:1:1:1` a wave again."),
+                 "threads. `*` marks the selected wave. A core file also lists the threads of the host: at the "
+                 "prompt, `thread LWP 1234` selects a host thread, and `wave 1:1:1:1` selects a wave again."),
     question("info lanes", "the lanes of the wave: state, work-item, and where each one is",
              "waves.info_lanes", group=FOCUS, aliases="la", operands="[LIST]", completes="lane", gdb="lanes",
              options=(option("-lane LIST", "lanes such as 0,3,8-11 (all)"), option("-active", "only active lanes"),
@@ -750,7 +749,8 @@ COMMANDS = (
                       option("-rules [R]",
                              "the rules for an expression (those of the target); without R: list the rules for files",
                              choices=("dwarf5", "amd", "dwarf6")), *ENCODING),
-             shell=shell(JUDGE, "verify", MANY_FILES, MAYBE_STATE, SYSROOT, WAVE, FRAME, ATTRIBUTES, REPAIR, FORCE,
+             shell=shell(JUDGE, "verify", MANY_FILES, MAYBE_STATE, SYSROOT, WAVE, FRAME, ATTRIBUTES,
+                         evolve(REPAIR, help=f"with --state: {REPAIR.help}"), FORCE,
                          examples=("dwarfgpu verify k.co", "dwarfgpu verify build/*.co --ignore entry-string --jobs 4",
                                    "dwarfgpu verify k.co --state waves.json",
                                    'dwarfgpu verify --ops "DW_OP_lit1; DW_OP_plus"',
@@ -771,8 +771,10 @@ COMMANDS = (
              options=(*(evolve(each, is_required=False) for each in SIZES),
                       option("-against OTHER", "compare variables with another build of the same source, or with "
                                                "the source at -O0 (default for a source with -O; none: with nothing)"),
-                      *findings_of("unwind-cfa", "instructions"), FAIL_BELOW, EXPLAIN,
-                      option("-rules", "list the rules"),
+                      *findings_of("unwind-cfa", "instructions"),
+                      option("-fail-below PERCENT", "exit with 1 if less than PERCENT of the locations (with -against: "
+                                                    "of the values) are right", read=float),
+                      EXPLAIN, option("-rules", "list the rules"),
                       CHECK, LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", MAYBE_FILE, *READ_AS,
                          operand("[KERNEL]", "name or symbol of a kernel (default: Triton's, in NAME.json, or all)"),
@@ -828,7 +830,7 @@ COMMANDS = (
     question("memmodel", "check how code orders memory: the code for each operation, and what a file lacks",
              "memory_model.memory_model", group=DEBUG, operands="table|show|check [WORD|FILE...]", completes="path",
              options=(option("-target T", "for table: a processor, such as gfx1200"),
-                      option("-mode M", "the execution mode (that of the kernel, else that of the compiler)",
+                      option("-mode M", "the execution mode: cu, wgp or tgsplit (the kernel's, else the compiler's)",
                              choices=("cu", "wgp", "tgsplit")),
                       option("-rules R", "the code that LLVM 22 emits, or that its text requires (llvm22)",
                              choices=("text", "llvm22")),
@@ -866,7 +868,8 @@ COMMANDS = (
              options=(option("-function NAME", "the variables of a function and of its inlined calls"),
                       option("-variable NAME", "only the variables with this name"),
                       option("-worst N", "show the N worst functions, units or variables (10)", read=int),
-                      FAIL_BELOW,
+                      option("-fail-below PERCENT", "exit with 1 if locations cover less than PERCENT of the chosen "
+                                                    "scopes", read=float),
                       option("-svg", "draw a strip for each variable: a picture as SVG")),
              shell=shell(LOOK, "coverage", FILE, *READ_AS, operand("[FUNCTION]", "a function: f, ns::f or _Z1fv"),
                          examples=("dwarfgpu coverage k.co", "dwarfgpu coverage k.co saxpy",
@@ -876,7 +879,7 @@ COMMANDS = (
                  "for functions, units and the file follow, the worst first. Locations are read, not evaluated, once "
                  "as written and once with repairs.\n\n"
                  "With FUNCTION, or -variable: each variable, address by address. -svg draws a picture. With "
-                 "-fail-below the exit status is 1 if less of the chosen scopes has a location."),
+                 "-fail-below, the exit status is 1 if locations cover less than that share of the chosen scopes."),
     question("maint annotate", "the samples of a profiler with the code: lines, loops, stalls, variables",
              "sampling.annotate_", group=DEBUG, operands="SAMPLES [CODE...]", completes="path",
              options=(option("-profile-format FORMAT", "write the samples as a profile; -o FILE names its file",
@@ -931,9 +934,9 @@ COMMANDS = (
                          examples=("dwarfgpu ops DW_OP_LLVM_select_bit_piece", "dwarfgpu ops offset",
                                    "dwarfgpu ops --isa v_bfe_u32", "dwarfgpu ops --rules",
                                    "dwarfgpu ops --repairs vector-register")),
-            help="Operands, stack effect, clause, context and encodings. NAME is a name, with or without DW_OP_, or "
-                 "a part of one; the default is all operations. With -isa, NAME is an instruction of AMD GPUs such "
-                 "as v_bfe_u32, or a part of one.\n\n"
+            help="Shows each operation's operands, effect on the stack, clause of the standard, where it is allowed, "
+                 "and encodings. NAME is a name, with or without DW_OP_, or a part of one; the default is all "
+                 "operations. With -isa, NAME is an instruction of AMD GPUs such as v_bfe_u32, or a part of one.\n\n"
                  "-rules shows the points on which DWARF 5, the heterogeneous extension and the DWARF 6 drafts "
                  "disagree, with the choice of each rule set. -repairs shows the expressions that compilers get "
                  "wrong, and how dwarfgpu reads them."),
@@ -1000,15 +1003,15 @@ COMMANDS = (
              group=DEBUG, operands="KERNEL",
              options=(*SIZES,
                       option("-wave N", "which wave of the dispatch, from 1 (1)"),
-                      option("-arg VALUE", "the next argument, or NAME=VALUE: 5, 0x10, 1.5, bytes:0a0b; without any "
-                             "all are 0", is_many=True),
+                      option("-arg VALUE", "the next argument, or NAME=VALUE, such as 5, 0x10, 1.5 or bytes:0a0b; "
+                             "repeatable; without -arg, all arguments are 0", is_many=True),
                       *MORE_MEMORY),
              shell=shell(EXECUTE, "state", FILE, operand("KERNEL", "the name or symbol of a kernel"),
                          examples=("dwarfgpu state k.co saxpy --grid 1024 --work-group 256",
                                    "dwarfgpu state k.co saxpy --grid 64,4,1 --work-group 16,4,1 --wave 4",
                                    "dwarfgpu state k.co saxpy --grid 64 --work-group 64 --arg 0x1000 --arg 2.5")),
-            help="Each register with who sets it, the rule, and its value. The first instructions of the kernel set "
-                 "the other registers.\n\n"
+            help="Shows each register that is set before the kernel starts: who sets it, by which rule, and its "
+                 "value. The first instructions of the kernel set the other registers.\n\n"
                  "Sizes are in work-items; missing ones are 1. Addresses are those of the first launch of a machine."),
     question("maint print structure", "a queue, signal, packet, buffer resource or kernel descriptor in memory",
              "launching.structure", group=DEBUG, operands="WHAT ADDRESS",

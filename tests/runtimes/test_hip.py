@@ -290,6 +290,7 @@ def test_processors_that_do_not_exist_or_execute_nothing() -> None:
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     for words, text in (
         (("--report", "x.txt"), "ends in none of"),
+        (("--sarif", "x.html"), "--sarif takes a file that ends in .sarif, not x.html"),
         (("--report", tmp_path / "none" / "x.json"), "none"),
         (("--core", tmp_path / "none"), "is no folder"),
     ):
