@@ -1,9 +1,9 @@
 """Source files of kernels: OpenCL C and HIP, compiled for a processor without ROCm.
 
-Clang declares the built-in functions of OpenCL C and defines none, and HIP's come with ROCm. `library/` has our own
-as source. Each clang, processor and set of options has its own build of it, as bitcode in the user's cache: bitcode
-for another processor would link without a word, and compute nonsense. Only functions that a kernel calls become part
-of it, without debug information: lines and variables are those of the user's file.
+Clang declares the built-in functions of OpenCL C but does not define them; those of HIP come with ROCm. `library/` has
+the source of our own. They are built for each clang, processor and set of options, as bitcode in the user's cache:
+bitcode for another processor would link without a warning, and compute nonsense. Only functions that a kernel calls
+are linked, without debug information: lines and variables are those of the user's file.
 """
 
 from __future__ import annotations
@@ -29,56 +29,56 @@ from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import Target
 
 LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu": "hip"}
-"""What files are compiled as, by the end of their names: those of `SOURCES`."""
+"""The language of a source, by its suffix; the suffixes are `compilers.SOURCES`."""
 USUAL_PROCESSOR = "gfx1100"
 LEVELS = ("0", "1", "2", "3", "s", "z", "g", "fast")
-"""How much clang may optimize."""
+"""The optimization levels: -O0, -O1 and so on."""
 LIMIT = 300
-"""The seconds that a clang may take which nobody watches, and so nobody would end."""
+"""The time limit for clang in seconds, if no user at a terminal can interrupt it."""
 ABI = 5
-"""The version of code objects, unless an option of clang names another; 4 of a clang before 15, which has no other."""
+"""The default code object version: clang before 15 uses 4, generic processors 6; -mcode-object-version overrides it."""
 OLDEST_OF_HIP = 17
-"""Older ones cannot print without a host that answers calls."""
+"""The oldest clang that compiles HIP here: with older ones, `printf` needs a host that answers calls."""
 _WRONG_RELOADS = (16, 17)
-"""Versions whose allocator of -O0 reloads registers before EXEC is restored, where branches of lanes meet."""
+"""Versions of clang that at -O0 reload registers before EXEC is restored, where branches of lanes meet."""
 _OTHER_ALLOCATOR = ("-mllvm", "-optimize-regalloc", "-mllvm", "-enable-misched=0")
 _FOLDER = Path(__file__).parent / "library"
-_FIRST, _RARE, _GROUPS = "work_items.cl", "rare.cl", "groups.cl"
-_ALL = "memory.cl", "conversions.cl", "functions.cl", "images.cl"
-_ROCM = "rocm.cl"
-_LOCAL, _PRINT = "scratch.c", "print.cl"
-"""What nearly every kernel needs, built in half a second; what few kernels call; what waves and work-groups compute
-together; nearly everything else, which takes a quarter of a minute; the names of ROCm's library; the local memory of
-work-groups; and what clang itself calls for `printf`."""
+_FIRST = "work_items.cl"  # nearly every kernel needs it; built in half a second
+_RARE = "rare.cl"  # few kernels call it
+_GROUPS = "groups.cl"  # functions across a wave or a work-group
+_ALL = "memory.cl", "conversions.cl", "functions.cl", "images.cl"  # nearly everything else; built in 15 s
+_ROCM = "rocm.cl"  # the names of ROCm's library
+_LOCAL = "scratch.c"  # the local memory of work-groups
+_PRINT = "print.cl"  # what clang calls for `printf`
 _PARTS = (_LOCAL, _FIRST, *_ALL, _RARE, _GROUPS, _ROCM, _PRINT)
-"""Functions call those of the parts before theirs."""
+"""All parts: functions call only functions of earlier parts."""
 _NEEDS = {"images.cl": _ALL[1:3], _RARE: _ALL[1:3], _GROUPS: (_LOCAL,)}
-"""What these parts call; the first part is called by all."""
+"""The parts that each of these calls, besides `_FIRST`, which all parts call."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
     for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")
 ]
-"""What the library has and clang declares only where it is asked to."""
+"""Extensions of OpenCL C that the library has, and that clang declares only with these options."""
 _WORD, _MANGLED = re.compile(rb"\w+"), re.compile(rb"_Z(\d+)")
 _UNDEFINED = re.compile(r"undefined (?:hidden )?symbol: (.*)(?:\n>>> referenced by (\S*\.\w+:\d+))?")
 _UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
 _UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|(?<!_)wavefrontsize")
-"""What clang says of a processor that it does not know."""
+"""Clang's messages about a processor that it does not know."""
 _OF_WRAPPER = re.compile(
     r"^.*: warning: local memory global used by non-kernel function\n(?:\s*\d* \|.*\n)*"
     r"(?:\d+ warnings? generated\.\n)?",
     re.MULTILINE,
 )
-"""What clang warns of each kernel of OpenCL C with local memory: the kernel calls its body, which clang made of it."""
+"""A warning about every OpenCL kernel with local memory: clang makes a function of the body, which the kernel calls."""
 _CRASH = re.compile(r"^PLEASE (?:submit a|ATTACH).*bug report|^Stack dump:", re.IGNORECASE | re.MULTILINE)
-"""What a clang that has crashed writes in any case."""
+"""What clang prints whenever it crashes."""
 _CRASH_REASON = re.compile(
     r"(?:fatal error: |LLVM ERROR: |.*Assertion ).*|^\d+\.\s.*(?:parsing|running pass|code gen).*", re.MULTILINE
 )
 _OF_HIP = re.compile(
     r"(?:unknown type name|undeclared identifier) '(?:__(?:global|device|shared)__|(?:thread|block)Idx)'"
 )
-"""What clang says where the header of HIP is not included."""
+"""Clang's messages if the header of HIP is not included."""
 _ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error: .*$", re.MULTILINE)
 
 
@@ -92,14 +92,14 @@ class Recipe:
     options: tuple[str, ...] = ()
     """Words for clang."""
     is_linked: bool = True
-    """Whether the built-in functions are linked at once, which takes half of the time, or only if some are missing."""
+    """Whether built-in functions are linked at once (half of the time), or in a second compilation, if needed."""
     is_watched: bool = True
-    """Whether a user at a terminal waits for it, and ends it if it takes too long."""
+    """Whether clang may take longer than `LIMIT` if a user at a terminal waits for it."""
 
 
 @frozen
 class Compiled:
-    """The code object that a source became."""
+    """The code object of a compiled source."""
 
     code: bytes
     clang: Clang
@@ -113,15 +113,14 @@ def compile_source(
     recipe: Recipe = Recipe(),  # noqa: B008 (it never changes)
     folder: PrivateFolder | None = None,
 ) -> Compiled:
-    """Compile a file in a folder; raise an error with what clang says if it cannot be compiled."""
+    """Compile a file, with ``folder`` for temporary files; raise an error with clang's messages if it has errors."""
     if folder is None:
         with PrivateFolder() as own:
             return compile_source(path, recipe, own)
-    content = read_input(path)  # the error for a file that cannot be read is ours
+    content = read_input(path)  # reports a file that cannot be read, before clang does
     language = LANGUAGES.get(Path(path).suffix)
     if language is None:
-        message = f"{path} is not a source of a kernel by its name"
-        raise UsageError(message, hint=f"its name ends with {', '.join(LANGUAGES)}")
+        raise UsageError(f"{path} is not a kernel source: its name must end with one of {', '.join(LANGUAGES)}")
     if recipe.level not in LEVELS:
         raise UsageError(f"there is no -O{recipe.level}", hint=f"the levels are -O{', -O'.join(LEVELS)}")
     target = resolve(recipe.processor)
@@ -196,7 +195,7 @@ class Library:
     """The built-in functions, as bitcode for a clang, a processor and options."""
 
     def __init__(self, clang: Clang, target: Target, options: tuple[str, ...]) -> None:
-        # how functions are called; the others name what is linked, or have a word of their own
+        # only options that change how functions are called: -mlink... names files, and -mllvm takes the next word
         machine = [word for word in options if word.startswith("-m") and not word.startswith(("-mllvm", "-mlink"))]
         versions = [word.partition("=")[2] for word in machine if word.startswith("-mcode-object-version=")]
         usual = 4 if clang.version < 15 else 6 if "-generic" in target.name else ABI
@@ -218,7 +217,7 @@ class Library:
         return part in self._built
 
     def called(self, source: bytes) -> list[str]:
-        """Return the first part, and those that were built before and have functions with names of a source."""
+        """Return `_FIRST`, and the cached parts with a function whose name is in the source, with what they need."""
         words, parts, known = {*_WORD.findall(source)}, {_FIRST}, self._names(_FIRST)
         for part in (*_ALL, _RARE, _GROUPS):
             names = self._names(part)
@@ -236,10 +235,10 @@ class Library:
         return self._named.get(part, frozenset())
 
     def linked(self, parts: list[str], folder: PrivateFolder) -> list[str]:
-        """Return the words that link parts, which are written into a folder."""
+        """Write parts into a folder; return the options with which clang links them."""
         words: list[str] = []
         for path in self.written(parts, folder):
-            # clang calls some functions only after libraries are linked: all of these parts is
+            # clang adds calls for `printf` only after it has linked the libraries, so this part is linked whole
             how = "-mlink-bitcode-file" if path.stem == _PRINT else "-mlink-builtin-bitcode"
             words += ["-Xclang", how, "-Xclang", str(path)]
         return words
@@ -268,7 +267,7 @@ class Library:
 
     def _words(self, part: str) -> list[str]:
         language = part.rpartition(".")[2]
-        # else clang makes sin and cos, from which sincos is made, a call of sincos
+        # -fno-builtin: else clang turns the sin and cos in our sincos into a call of sincos
         words = [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
         processor = processor_named(self._target.processor)
         if part == _ROCM and processor is not None:
@@ -283,7 +282,7 @@ class Library:
 
 
 def _language_words(language: str, target: Target) -> list[str]:
-    """Return the words of clang for a language and a processor."""
+    """Return the options of clang for a language and a processor."""
     processor, at, size = target.name.removeprefix("amdgcn-").partition("-wave")
     cpu = ":".join((processor, *target.features))
     words = [{"32": "-mno-wavefrontsize64", "64": "-mwavefrontsize64"}[size]] if at else []
@@ -296,13 +295,13 @@ def _language_words(language: str, target: Target) -> list[str]:
 
 
 def device_parts(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts that any kernel of a whole program may need: nothing says which ones before it is linked."""
+    """Return all parts that kernels of a program may need: which ones they need is not known before linking."""
     of_rocm = (_LOCAL, _GROUPS, _ROCM) if has_rocm(words) or "-mprintf-kind=hostcall" in words else ()
     return (_FIRST, *_ALL, _RARE, *of_rocm, _PRINT)
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
-    """Return the parts of the library that a function needs, if any part has it."""
+    """Return the parts of the library that may define a function, and those that they need."""
     if name == "__printf_alloc":
         return (_PRINT,)
     if name.startswith(("__ocml_", "__ockl_", "__oclc_", "__atomic_work_item_fence")):
@@ -312,20 +311,20 @@ def _parts_of(name: str) -> tuple[str, ...]:
 
 
 def _check_processor(clang: Clang, target: Target, messages: str) -> None:
-    """Say so if a clang does not know a processor, or not with waves of this size."""
+    """Raise an error if clang does not know the processor, or does not support it with this wave size."""
     if _UNKNOWN.search(messages):
         message = f"clang {clang.version} ({clang.path}) cannot compile for {target.name}"
         raise UsageError(message, kind="no_compiler", hint="a newer clang may: set CLANG, or choose another -target")
 
 
 def _crashed(clang: Clang, path: str, messages: str, words: list[str]) -> MalformedFile:
-    """Return the error of a clang that has crashed, and keep all that it wrote in a file."""
+    """Return the error for a crash of clang, and keep the command and its output in a file."""
     command = shlex.join([clang.path, *words, path])
     content = f"{command}\n\n{messages}".encode(errors="replace")
     kept = CodeCache("code").keep(f"clang-{hashlib.sha256(content).hexdigest()[:16]}.txt", content)
     found = _CRASH_REASON.search(messages)
     reason = f": {found[0]}" if found else ""
-    where = f"{kept} has the command and all that it wrote; " if kept else ""
+    where = f"{kept} has the command and its output; " if kept else ""
     hint = f"{where}another level (-O1) or another clang (CLANG=...) may compile it"
     return NotCompiled(path, f"clang {clang.version} ({clang.path}) has crashed{reason}", "", hint)
 
@@ -339,7 +338,7 @@ def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> Malforme
     if "ld.lld" in messages and "error:" not in messages.partition("ld.lld")[0]:
         return NotCompiled(path, f"{path} cannot be linked: {_first_error(messages)}", messages, "install lld")
     name = _UNDECLARED.search(messages)
-    hint = f"the option -D{name[1]}=VALUE defines what a host program would" if name else None
+    hint = f"-D{name[1]}=VALUE defines it, as the host program may do when it builds the kernel" if name else None
     if LANGUAGES.get(Path(path).suffix) == "hip" and _OF_HIP.search(messages):
         hint = "the names of HIP need #include <hip/hip_runtime.h> at the top of the file"
     hint = "the option -I FOLDER says where it is" if "file not found" in messages else hint
@@ -347,13 +346,13 @@ def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> Malforme
 
 
 class NotCompiled(MalformedFile):
-    """A source has errors."""
+    """The error for a source that clang does not compile."""
 
     def __init__(self, path: str, message: str, messages: str, hint: str | None) -> None:
         MalformedFile.__init__(self, "not_compiled", message, hint=hint)
         self.path = path
         self.messages = messages
-        """All that clang said, if the error does not say it better."""
+        """All of clang's messages; empty if the error says it better."""
 
     @property
     def what(self) -> str:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
 
 MAX_ELEMENTS = 1 << 12
-"""Of a value with more elements and members no copy is made."""
+"""Before GDB 15, values with more elements and members than this are not copied."""
 _FLOATS = {4: "f", 8: "d"}
 
 
 class GdbRemembered(Remembered):
-    """The history and the variables of GDB. A variable that differs from lane to lane is kept here alone."""
+    """GDB's history and variables. Only variables that GDB cannot represent, or that differ by lane, are kept here."""
 
     def of_history(self, name: str, evaluator: Evaluator) -> Kept | None:
         digits = name.removeprefix("$")
@@ -69,7 +69,7 @@ def gdb_remembered() -> GdbRemembered:
 
 
 def kept_value(evaluator: Evaluator, value: Any, name: str) -> Kept:
-    """Return a value of GDB as one of the library: what it is now, not where it is."""
+    """Return a copy of a value of GDB as a value of the library."""
     frame = evaluator.frame
     order = frame.target.byte_order
     try:
@@ -84,11 +84,11 @@ def kept_value(evaluator: Evaluator, value: Any, name: str) -> Kept:
 
 
 class NotHere(Exception):
-    """The error that a value of GDB cannot be one of the library."""
+    """A value of GDB that the library cannot represent."""
 
 
 def _type_of(frame: Frame, theirs: Any, data: Any) -> model.Type:
-    """Return the type of the program that GDB's type is: that of its name, or one with the same bits."""
+    """Return the program's type for a type of GDB: that of its name and size, else a pointer or integer like it."""
     kind = theirs.strip_typedefs()
     if kind.code == gdb.TYPE_CODE_VOID:
         return model.VOID
@@ -125,7 +125,7 @@ class _Bits:
     def of(self, value: Any) -> int:
         kind = value.type.strip_typedefs()
         if kind.sizeof > MAX_KEPT:
-            raise NotHere(f"it has {kind.sizeof} bytes, and {MAX_KEPT} are taken over at most")
+            raise NotHere(f"it has {kind.sizeof} bytes; at most {MAX_KEPT} can be copied")
         if value.is_optimized_out:
             raise NotHere("it is optimized out")
         data = getattr(value, "bytes", None)  # since GDB 15
@@ -170,7 +170,7 @@ class _Bits:
 
 
 def _for_gdb(kept: Frozen) -> Any:
-    """Return a copy as a value of GDB; None if GDB cannot have it."""
+    """Return a value as one of GDB; None if GDB cannot represent it."""
     from dwarfgpu.gdbplugin.values import NotInGdb, gdb_types
 
     bits, size = kept.pattern, known_size(kept.type)

@@ -33,7 +33,7 @@ MAX_DIFFERENT = 4
 LAST = 8
 """How many operations are shown at the end of a trace that is too long."""
 MOST = 1 << 14
-"""How much of the budget each of these may cost at most."""
+"""These operations cost no budget, but one whose cost exceeds this is left out, with those before it."""
 
 
 @frozen
@@ -76,7 +76,7 @@ class _Step:
 
 
 class Tracer:
-    """Records an evaluation with `record`; with ``sections`` also where each expression is, as one leads to others."""
+    """Records an evaluation; ``sections`` adds each expression's section and offset, as one may evaluate others."""
 
     def __init__(self, target: Target, *, sections: bool = False) -> None:
         self.target = target
@@ -86,7 +86,7 @@ class Tracer:
         self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
         self._steps: list[_Step] = []
         self._last: deque[_Step] = deque(maxlen=LAST)
-        """The last operations that the budget does not cover."""
+        """The last of the operations that the budget does not cover."""
         self._uncovered = 0
         self._texts: dict[tuple[int, int], str] = {}
         self._documents: dict[tuple[int, int], tuple[Any, int]] = {}
@@ -110,9 +110,9 @@ class Tracer:
             self._last.append(recorded)
 
     def _shown(self, made: Callable[[_Step], tuple[_Made, int]]) -> Iterator[tuple[_Step, _Made] | int]:
-        """Yield each operation with what is made of it, which has a cost.
+        """Yield each operation with the result of ``made``, and pay its cost from the budget.
 
-        Where the budget does not cover it, yield how many operations are left out, and then the last few.
+        If the budget does not cover all, yield how many operations are left out, and then the last few.
         """
         first = 0
         for step in self._steps:
@@ -149,7 +149,7 @@ class Tracer:
         return f"{text} ({step.operation.name} {operands})" if operands else f"{text} ({step.operation.name})"
 
     def lines(self, longest: int | None = None) -> list[str]:
-        """Return the trace, a line for each operation, wrapped at ``longest``, and one where other lanes go on."""
+        """Return a line per operation, wrapped at ``longest``, and headings where lanes or the expression change."""
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
@@ -188,7 +188,7 @@ class Tracer:
         return "[" + ", ".join([*below, *(self._entry(entry, count) for entry in stack.entries)]) + "]"
 
     def _entry(self, entry: Entry, count: int) -> str:
-        """Return an entry as text, which is made once; if it differs among lanes, that of the first few lanes."""
+        """Return an entry as text, which is cached; if lanes differ, the texts of the first few lanes."""
         key = id(entry), count
         if key not in self._texts:
             texts = [self._short(entry.select(slot)) for slot in range(max(count, 1))]
@@ -204,7 +204,7 @@ class Tracer:
         return self.renderer.entry(entry)
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return the steps as JSON; the budget covers locations of several lanes or of many parts."""
+        """Return the steps as JSON; only locations of several lanes or parts are paid from the budget."""
         return [
             {"left_out": each, "message": left_out(each)} if isinstance(each, int) else each[1]
             for each in self._shown(self._document)
@@ -224,7 +224,7 @@ class Tracer:
         return {name: [document for document, _ in entries], **below}, sum(cost for _, cost in entries)
 
     def _json(self, entry: Entry, count: int) -> tuple[Any, int]:
-        """Return an entry as JSON, for lanes that differ a list, made once, and what it costs each time it is shown."""
+        """Return an entry as JSON, which is cached (a list if lanes differ), and its cost each time it is shown."""
         key = id(entry), count
         if key not in self._documents:
             before = self._writer.count

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 IDLE = 0.1
-"""Seconds that the editor has to show itself before names are read."""
+"""Seconds until names are read, so that the prompt appears first."""
 SLICE, PAUSE = 0.01, 0.002
-"""Seconds of reading names, and of leaving the program to commands."""
+"""Seconds to read names with the lock held, then seconds to sleep so that commands can take it."""
 LARGE = 1 << 26
-"""How many bytes of debugging information names are read from without being asked for."""
+"""Names are read in advance only if the debugging information has at most this many bytes."""
 
 
 class Prompt:
@@ -81,7 +81,7 @@ class Prompt:
             reserve_space_for_menu=6,
             **streams,
         )
-        self.session.app.ttimeoutlen = 0.05  # a single escape is known sooner
+        self.session.app.ttimeoutlen = 0.05  # a single Escape takes effect sooner
         self.debugger.settings.watchers.append(self._changed)
         for name in ("editing-mode", "style enabled"):
             self._changed(name)
@@ -110,7 +110,7 @@ class Prompt:
             self._run(partial(self.runner.execute, text))
 
     def _show_start(self, rows: int) -> None:
-        """Show where the last command of the command line has led to, below the rows that it has written."""
+        """Show the position after the last command of the command line, below its output."""
         self.debugger.output.rows = rows
         self.debugger.tell_watchers()
 
@@ -154,7 +154,7 @@ class Prompt:
                 self._first = None
 
     def _is_interrupted(self) -> bool:
-        """Whether ^C was typed after the line already; keys before it are dropped."""
+        """Whether ^C was already typed after the line; keys before it are dropped."""
         keys = self.session.input
         with keys_wait():  # ^C sends its signal from now on
             waiting = [*get_typeahead(keys), *keys.read_keys()]
@@ -251,7 +251,7 @@ class LinesOfFile(History):
             self._write([string], "a")
 
     def trim(self) -> None:
-        """Drop all lines but as many as the user wants to keep."""
+        """Keep only the newest `history size` lines of the file."""
         size = self._settings["history size"]
         if not self._settings["history save"]:
             return
@@ -294,7 +294,7 @@ class CommandCompleter(Completer):
 
 
 class NameIndexer:
-    """Reads the names of the program in a thread, whenever nothing else asks the program."""
+    """Reads the names of the program in a thread, whenever no command uses the program."""
 
     def __init__(self, debugger: Debugger, busy: threading.RLock) -> None:
         self._debugger = debugger
@@ -303,7 +303,7 @@ class NameIndexer:
         self._is_closed = False
 
     def start(self) -> None:
-        """Start reading, or go on with another program."""
+        """Start reading, or continue with another program."""
         if not self._is_closed and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._read, daemon=True)
             self._thread.start()

@@ -202,11 +202,11 @@ CALLS = "float missing(float);\n__kernel void k(__global float *o) {\n  o[0] = m
 NAMES = "__kernel void k(__global float *o) {\n  o[0] = SIZE;\n}\n"
 BAD = [
     pytest.param("k.cl", CALLS, (), "k.cl:3: missing is called, and is not defined", marks=pytest.mark.slow),
-    ("k.cl", NAMES, (), "the option -DSIZE=VALUE defines what a host program would"),
+    ("k.cl", NAMES, (), "-DSIZE=VALUE defines it, as the host program may do when"),
     ("k.cl", '#include "other.h"\n', (), "k.cl:1:10: fatal error: 'other.h' file not found"),
     ("k.cl", '#include "other.h"\n', (), "hint: the option -I FOLDER says where it is"),
     ("k.cl", "\0\xff", (), "error:"),
-    ("k.txt", COPY, (), "k.txt is not a source of a kernel by its name"),
+    ("k.txt", COPY, (), "k.txt is not a kernel source: its name must end with one of .cl, "),
     ("k.cl", COPY, ("-target", "x86_64"), "x86_64 is not a GPU"),
     ("k.cl", COPY, ("-target", "gfx1"), "there is no target 'gfx1'"),
     ("k.cl", COPY, ("--", "-std=CL7"), "invalid value 'CL7' in '-std=CL7'"),
@@ -699,7 +699,7 @@ def test_a_clang_that_crashes_is_one_sentence_and_what_it_wrote_is_kept(tmp_path
     path = source(tmp_path, "kernel void k(global int *o) {\n#pragma clang __debug crash\n}")
     with pytest.raises(NotCompiled, match=r"clang \d+ \(.*\) has crashed: .*k\.cl") as raised:
         compile_source(str(path))
-    kept = re.match(r"(\S+) has the command and all that it wrote; another level", raised.value.hint or "")
+    kept = re.match(r"(\S+) has the command and its output; another level", raised.value.hint or "")
     assert kept is not None
     assert f" {path}\n" in Path(kept[1]).read_text("utf-8")
     assert "Stack dump:" in Path(kept[1]).read_text("utf-8")

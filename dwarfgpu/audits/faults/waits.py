@@ -1,7 +1,7 @@
-"""What the waves of a state that hangs wait for: barriers, counters, and loops that they cannot leave.
+"""What the waves of a hanging kernel wait for: barriers, counters, and loops that they cannot leave.
 
-A wave waits where the machine says so, or its registers. One that merely stands at a barrier may be about to arrive,
-and one that stands behind it may have passed it.
+A wave certainly waits if the machine or its registers say so. A wave whose program counter is at a barrier may not have
+reached it yet, and one whose program counter is behind it may have passed it.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ KINDS = AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, NEAR_HALT, CRASH
 )  # fmt: skip
 WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, NEAR_HALT))
 CERTAIN = frozenset((AT_BARRIER, SPIN, HALTED))
-"""What no other wave or memory has to be asked about."""
+"""Kinds that prove that a wave waits (a loop only with `WaitSite.is_certain`)."""
 GOING = frozenset((COUNTER, SLEEP, ELSEWHERE))
-"""What is said of waves that may be in a loop."""
+"""Kinds of waves that may be stuck in a loop: a copy of the wave is executed, to see whether it can leave."""
 FIRST_SPLIT = 12
 """The first generation whose barriers are in two parts: a wave signals, and waits later."""
 MAX_FOLLOWED = 16
-"""At so many places one wave is followed."""
+"""At most this many places are searched for a loop, with one wave each."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
 GONE = frozenset((ENDED, AT_END))
 STILL = frozenset((AT_BARRIER, SPIN, HALTED, *GONE))
-"""What waves do that cannot go on by themselves."""
+"""Kinds of waves that cannot continue by themselves."""
 AT_SITE = frozenset((*BARRIERS, HALTED, NEAR_HALT))
-"""What is said of the instruction of a place, and not of the one behind it, where waves stand."""
+"""Kinds reported at the barrier or halt itself; other kinds are reported where the program counter is."""
 DETAILS = {WAITS: AT_BARRIER, HAS_ENDED: ENDED, IS_HALTED: HALTED}
-"""What a machine that has run says of waves."""
+"""The kinds, by the details of stops that a machine gives."""
 
 
 @frozen
@@ -63,11 +63,11 @@ class WaitSite:
     address: int | None
     """None where the program counter is not known."""
     kind: str
-    """What the code alone says of waves here."""
+    """The kind of waves here, judged by the code alone."""
     instruction: str | None = None
     source: SourceLine | None = None
     flying: tuple[WaitSite, ...] = ()
-    """The accesses that may not be complete, which a wait for a counter waits for."""
+    """For a wait for a counter: the accesses that it may be waiting for."""
     is_in_loop: bool = False
     """Whether paths lead from the instruction to itself."""
     spin: Spin | None = None
@@ -75,34 +75,34 @@ class WaitSite:
     lines: tuple[SourceLine, ...] = ()
     """The first and the last line of the loop."""
     changes: tuple[tuple[SourceLine | None, tuple[str, ...]], ...] = ()
-    """Of each read of the loop, where and by which waves, as users name them, it was changed last."""
+    """For each read of the loop: the line and the waves (as users name them) of the last change."""
     is_search_cut: bool = False
-    """Whether the search for who has changed what the loop reads took too long."""
+    """Whether the search for the last changes took too long."""
     has_signalled: bool | None = None
     """On GFX12, whether waves here have signalled the barrier that they wait for next; None if paths differ."""
     pending: tuple[int, ...] = ()
-    """The addresses of the loads that may not be complete: those that the loop does not repeat may yet end it."""
+    """The addresses of loads that may not be complete. One that is not in the loop may still end it."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether nothing that is still under way can end the loop."""
+        """Whether the wave certainly cannot leave the loop: no load from outside the loop is under way."""
         return self.spin is not None and set(self.spin.path).issuperset(self.pending)
 
 
 @frozen
 class WaitingWaves:
-    """Waves of work-groups that are alike, at one place for the same reason."""
+    """Waves at one place for the same reason, from work-groups whose waves all wait alike."""
 
     kind: str
     numbers: tuple[int, ...]
-    """Those of the first work-group first."""
+    """The indices of the waves, those of the first work-group first."""
     waves: tuple[str, ...]
     site: WaitSite
-    """The barrier, or where they stand."""
+    """The barrier or halt, or where the waves are."""
 
     @property
     def spin(self) -> Spin | None:
-        """The loop, if it is one of these waves that cannot leave it."""
+        """The loop, if the wave that was found to be stuck in it is one of these."""
         spin = self.site.spin
         return spin if spin is not None and spin.wave in self.numbers else None
 
@@ -114,7 +114,7 @@ class WaitingGroups:
     dispatch: int
     """The index of the dispatch, -1 if it is not known."""
     work_groups: tuple[Triple | None, ...]
-    """None where it is not known which work-group it is."""
+    """The positions of the work-groups; None if unknown."""
     rows: tuple[WaitingWaves, ...]
     absent: int
     """How many waves of each work-group are not in the state: they have ended, or were not saved."""
@@ -129,9 +129,9 @@ class WaitingGroups:
 
 
 def waiting_groups(stopped: Stopped, *, is_after_crash: bool = False) -> Iterator[WaitingGroups]:
-    """Yield the work-groups in which waves wait, those that are alike together.
+    """Yield the work-groups in which waves wait; work-groups that wait alike are yielded together.
 
-    After a crash only those with a wave at a barrier: what else a crash interrupts need not wait for long.
+    After a crash, yield only work-groups with a wave at a barrier; others may only have been interrupted.
     """
     machine = waves_of(stopped)
     codes = _Codes(stopped)
@@ -164,7 +164,7 @@ def waiting_groups(stopped: Stopped, *, is_after_crash: bool = False) -> Iterato
     alike: dict[object, list[list[int]]] = {}
     for waves in members.values():
         kinds = {found[wave][0] for wave in waves} - GONE
-        if not kinds & WAITING or kinds == {NEAR_BARRIER}:  # all have arrived: nothing keeps them
+        if not kinds & WAITING or kinds == {NEAR_BARRIER}:  # all are at the barrier, which then opens
             continue
         if is_after_crash and AT_BARRIER not in kinds:
             continue
@@ -196,7 +196,7 @@ def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[s
 
 
 def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, LastChange | None]) -> WaitSite:
-    """Return a place with the loop that a wave there cannot leave, its lines, and whose memory it reads."""
+    """Return the site with the loop that the wave cannot leave, and the last changes of what it reads, if any."""
     spin = spin_of(waves_of(stopped), wave)
     if spin is None:
         return site
@@ -242,27 +242,27 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, Last
 
 
 class _Codes:
-    """The code where waves stand, each file and function read once."""
+    """Describes the code where waves are; each file and each function is read once."""
 
     def __init__(self, stopped: Stopped) -> None:
         self.stopped = stopped
         self.functions: dict[str, tuple[MemoryCheck, list[FunctionCode]]] = {}
         self.is_complete = getattr(stopped.machine, "weak_memory", False) is None
-        """Whether it is a machine that runs, whose memory has everything at once."""
+        """Whether this is a simulated machine without weak memory, where no access is ever outstanding."""
         self.signals: dict[str, dict[int, list[set[bool]]]] = {}
-        """By file and function what `_signals` says of each instruction."""
+        """What `_signals` returns, by file."""
         self.standing: dict[WaitSite, WaitSite] = {}
-        """By the place of a barrier the place behind it, where waves stand."""
+        """For the site of a barrier or halt, the site where the program counter is."""
         saved: Iterable[LastChange] = getattr(stopped.machine, "last_changes", ())
         self.changes: dict[int, LastChange | None] = {change.address: change for change in saved}
-        """What has changed memory last, by its address; None if that was looked for, and is not known."""
+        """The last change of memory, by address; None if the search did not find it."""
 
     def followed(self, wave: int, site: WaitSite) -> WaitSite:
-        """Return a place with what following a wave there has told."""
+        """Return the site with the loop that a wave there cannot leave, if any."""
         return _followed(self.stopped, wave, site, self.changes)
 
     def site(self, pc: int | None) -> WaitSite:
-        """Return what the code at a program counter says of waves there."""
+        """Return the site at a program counter, judged by the code there."""
         code = None if pc is None else self.stopped.loaded.at(pc)
         if code is None or pc is None:
             return WaitSite(pc, ELSEWHERE)
@@ -320,8 +320,8 @@ class _Codes:
 def _signals(functions: Sequence[FunctionCode]) -> dict[int, list[set[bool]]]:
     """Return, for each function by address, whether waves at its instructions have signalled and not yet waited.
 
-    Kernels begin without; other functions as the places are that call them. What a call leaves is what functions
-    return with.
+    A kernel starts unsignalled. Another function starts in any state of a call site, and after a call every state is
+    possible in which a function returns.
     """
     entered, left = {False}, set[bool]()
     while True:
@@ -353,7 +353,7 @@ def _signals_in(function: FunctionCode, entered: set[bool], left: set[bool]) -> 
             if function.steps[index].is_call:
                 state = left
             elif name.startswith("s_barrier_signal") and function.steps[index].instruction.operands[0].text == "m0":
-                state = state | {True}  # it may be that of the group
+                state = state | {True}  # m0 may name the barrier of the work-group
             elif name.startswith("s_barrier_signal") and _barrier(function, index) == GROUP:
                 state = {True}
             elif name == "s_barrier" or (name == "s_barrier_wait" and _barrier(function, index) == GROUP):

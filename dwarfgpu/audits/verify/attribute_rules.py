@@ -1,4 +1,4 @@
-"""What the attributes of an entry may be: the classes of their values, and the entries that they belong to."""
+"""Rules for attributes and entries: classes of values, owners, parents, children, and targets of references."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dwarfgpu.program.types.reader import TYPES
 
 # --- Classes (DWARF 5, table 7.5) -------------------------------------------------------------------------------------
 
-# Beside the table: DW_AT_default_value of DWARF 5, 4.1 item 9, and DWARF 4; the index that clang writes for
+# In addition to the table: DW_AT_default_value of DWARF 5, 4.1 item 9, and DWARF 4; the index that clang writes for
 # DW_AT_object_pointer (DWARF 6, 230119.1).
 _CLASSES = """
 address: low_pc call_return_pc call_pc
@@ -46,7 +46,7 @@ stroffsetsptr: str_offsets_base
 
 
 def _by_attribute(text: str) -> dict[str, frozenset[str]]:
-    """Return by attribute the words of the lines that name it."""
+    """Return, for each attribute, the words of all lines that name it."""
     found: dict[str, frozenset[str]] = {}
     for line in text.strip().splitlines():
         words, _, names = line.partition(": ")
@@ -81,7 +81,7 @@ FORM_VERSIONS = {
         5,
     ),
 }
-"""The versions of DWARF that have introduced forms, after version 2."""
+"""For each form that is newer than DWARF 2, the version that introduced it."""
 
 # --- Entries ----------------------------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ UNIT_TAGS = {
     dw.DW_UT_split_compile: dw.DW_TAG_compile_unit,
     dw.DW_UT_split_type: dw.DW_TAG_type_unit,
 }
-"""The tags of the entries of units, by the types of units (DWARF 5, 7.5.1)."""
+"""The tag of a unit's entry, by the type of the unit (DWARF 5, 7.5.1)."""
 UNITS = frozenset(UNIT_TAGS.values())
 
 SINGLE = {
@@ -106,7 +106,7 @@ SINGLE = {
     "DW_AT_LLVM_lane_pc": "A.3.3.5 (5)",
     "DW_AT_LLVM_active_lane": "A.3.3.5 (6)",
 }
-"""The attributes whose locations are one place at each address, and the clauses that say so."""
+"""Attributes that may have only one location description at each address, and the clauses that say so."""
 
 OWNERS: dict[str, tuple[frozenset[int], str]] = {
     **dict.fromkeys(("DW_AT_LLVM_lanes", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane", "DW_AT_LLVM_iterations"),
@@ -124,7 +124,7 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
     **dict.fromkeys(("DW_AT_addr_base", "DW_AT_str_offsets_base", "DW_AT_rnglists_base", "DW_AT_loclists_base"),
                     (UNITS, "DWARF 5, 3.1.1")),
 }  # fmt: skip
-"""The entries that an attribute belongs to, and the clause that says so."""
+"""The tags of the entries that may have an attribute, and the clause that says so."""
 _MEANT = """
 array_type: ordering rank
 array_type atomic_type call_site call_site_parameter coarray_type const_type constant dynamic_type entry_point: type
@@ -174,9 +174,9 @@ variant: discr_list discr_value
 variant_part: discr
 """
 MEANT = {name: dw.numbers("DW_TAG", " ".join(tags)) for name, tags in _by_attribute(_MEANT).items()}
-"""The tags of entries that the standard or known compilers give an attribute; appendix A forbids no other."""
+"""The tags with which the standard or a known compiler uses an attribute; appendix A does not forbid others."""
 SPACE_OF_BASE_TYPE = "A.5.1 (2)"
-"""The clause that gives an address space only to base types of the encoding DW_ATE_address."""
+"""The clause that allows an address space for a base type only if its encoding is DW_ATE_address."""
 
 REQUIRED: dict[int, tuple[tuple[tuple[str, ...], ...], str]] = {
     dw.DW_TAG_base_type: ((("DW_AT_byte_size", "DW_AT_bit_size"), ("DW_AT_encoding",)), "DWARF 5, 5.1"),
@@ -193,7 +193,7 @@ REQUIRED: dict[int, tuple[tuple[tuple[str, ...], ...], str]] = {
     dw.DW_TAG_enumerator: ((("DW_AT_name",), ("DW_AT_const_value",)), "DWARF 5, 5.10"),
     dw.DW_TAG_call_site_parameter: ((("DW_AT_location", "DW_AT_call_parameter"),), "DWARF 5, 3.4.2"),
 }
-"""The attributes that an entry needs, one of each group, and the clause that says so."""
+"""Groups of attributes, by tag: an entry must have an attribute of each group. Also the clause that says so."""
 
 _STRUCTURES = frozenset((
     *(dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type, dw.DW_TAG_interface_type),
@@ -254,7 +254,7 @@ PARENTS: dict[int, tuple[frozenset[int], str]] = {
     dw.DW_TAG_compile_unit: (frozenset(), "DWARF 5, 3.1.1"),
     dw.DW_TAG_type_unit: (frozenset(), "DWARF 5, 3.1.4"),
 }  # fmt: skip
-"""The entries that may own an entry, and the clause that says so. Others may be anywhere."""
+"""The tags that an entry's parent may have, and the clause that says so. Entries not listed may be anywhere."""
 
 _PARAMETERS = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_unspecified_parameters))
 _LEAVES = POINTERS | {
@@ -274,7 +274,7 @@ CHILDREN: dict[int, tuple[frozenset[int], str]] = {
     dw.DW_TAG_subroutine_type: (_PARAMETERS | {dw.DW_TAG_thrown_type}, "DWARF 5, 5.9"),
     dw.DW_TAG_call_site: (frozenset((dw.DW_TAG_call_site_parameter,)), "DWARF 5, 3.4.2"),
 }
-"""The entries that an entry may own, and the clause that says what for. Others may own any."""
+"""The tags that an entry's children may have, and the clause. Entries not listed may have any children."""
 
 _FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_subroutine_type))
 _ALIASES = frozenset((
@@ -331,17 +331,17 @@ REFERENCES: dict[int | tuple[int, int], tuple[frozenset[int] | None, str]] = {
     **dict.fromkeys(dw.numbers("DW_AT", "upper_bound lower_bound count byte_size bit_size byte_stride bit_stride "
                                         "allocated associated string_length rank"), (_VALUES, "DWARF 5, 2.19")),
 }  # fmt: skip
-"""The tags that an entry has to which an attribute refers, of entries with one tag or of all; None is for those like
-the referring one."""
+"""The tags that the target of a reference may have, and the clause, by attribute, or by attribute and tag of the
+referring entry. None: only the same tag as the referring entry."""
 
 
 def wanted_of(attribute: int, own: int) -> tuple[frozenset[int] | None, str]:
-    """Return the tags to which an attribute of an entry may refer, and the clause; an empty set allows any."""
+    """Return the tags that the target may have (None: the same tag, empty: any), and the clause."""
     return REFERENCES.get((attribute, own)) or REFERENCES.get(attribute, (frozenset(), ""))
 
 
 def needed_of(attribute: int, own: int) -> tuple[int, bool, str] | None:
-    """Return an attribute that an entry must have, or must not have, if another one completes it, and the clause."""
+    """Return an attribute that the target must (True) or must not (False) have, and the clause; None without a rule."""
     if attribute == dw.DW_AT_specification:
         return dw.DW_AT_declaration, True, "DWARF 5, 2.13.2"
     if attribute != dw.DW_AT_abstract_origin or own == dw.DW_TAG_GNU_call_site:

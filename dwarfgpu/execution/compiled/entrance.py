@@ -1,4 +1,4 @@
-"""How waves enter a compiled region and leave it: what Python and compiled code give each other."""
+"""Copies the registers of waves into a compiled region, calls it, and copies the written registers back."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.memory_access import MemoryAccess
 
 IN_PLACE = 1 << 14
-"""The bytes of a vector register from which on it is not copied to be read."""
+"""Vector registers of at least this many bytes are read in place, without a copy."""
 MOST_PLANS = 256
 INTEGERS = {int, type(UNSET)}
-"""The types of scalar registers that waves share."""
+"""The types of scalar registers that are the same in all waves."""
 LOW, ALL = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
 _ENTRY, _STOP, _NEAREST, _BARRIER = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.BARRIER)
 _CALL_COUNT, _PASSED, _CHECKED = int(Cell.CALL_COUNT), int(Cell.PASSED), int(Cell.CHECKED)
@@ -28,20 +28,20 @@ _WAVES, _PLACE, _INSIDE = int(Cell.WAVES), int(Cell.PLACE), int(Exit.INSIDE)
 
 
 class Entrance:
-    """Where a number of waves enter a region and leave it."""
+    """The registers of a number of waves in a region, and the call of its code."""
 
     def __init__(self, region: CompiledRegion, waves: int, lanes: int) -> None:
         self.region, self.waves = region, waves
         self._shape = waves, lanes
         self._shape_of_all = len(region.columns), waves | 1, lanes
-        """Of vector registers: an odd number of rows apart, they do not share a few places of the host's caches."""
+        """The shape of all vector registers. The odd number of rows spreads them over the host's cache."""
         self.following = np.empty(waves, np.uint64)
-        """Where each wave that runs goes."""
+        """The address at which each running wave continues."""
         self._every, self._some = np.arange(waves, dtype=np.int64), np.empty(waves, np.int64)
         self._bytes = bytearray(4 * waves * len(region.scalars))
         self._scalars: Any = np.frombuffer(self._bytes, np.uint32).reshape(waves, -1)
         self._numbers: list[tuple[int, int, bool]] = []
-        """The scalar registers of a batch, where each is among those of the region, and whether it is two of them."""
+        """Each scalar register of the region: its number, its first column, and whether it takes two columns."""
         for column, register in enumerate(region.scalars):
             if lanes == 32 or register not in (VCC + 1, EXEC + 1):
                 self._numbers.append((register, column, lanes == 64 and register in (VCC, EXEC)))
@@ -54,16 +54,16 @@ class Entrance:
         self._table = (ctypes.c_uint64 * len(region.columns))()
         columns = [*enumerate(region.columns)]
         self._read = [[each for each in columns if each[1] not in unread] for unread in (*region.overwritten, ())]
-        """The vector registers that a block reads or keeps if all lanes execute, and last all, with their slots."""
+        """By block, (slot, register) pairs to load if all lanes are active: those not overwritten first; last: all."""
         self._numbers_of_waves = np.empty((2, waves), np.int64)
         self._plans: dict[tuple[int, int, int], tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]] = {}
-        """What has been written where a region is left: vector registers with their slots, and scalar ones."""
+        """The registers to copy back, by the blocks executed, the last block, and the instruction in it."""
         self._vectors: Any = None
-        """The vector registers of a batch that has entered, which may be written."""
+        """Copies of vector registers of a batch that has entered; compiled code may write them."""
         self._kept: list[Any] = []
-        """Those that are read where they are."""
+        """Vector registers that are read in place, kept alive until the batch leaves."""
         self._gathered: Any = None
-        """The vector registers of waves some of which run at a time."""
+        """The vector registers of several batches, while only some of their waves run at a time."""
         self.cells = (ctypes.c_int64 * len(Cell))()
         self._shared = memoryview(self.cells).cast("B")[: 8 * SHARED_CELLS]
         self._at = ctypes.addressof(self.cells)
@@ -76,7 +76,7 @@ class Entrance:
             self.cells[cell] = value
 
     def enter(self, batch: WaveBatch, memory: MemoryAccess, entry: int) -> None:
-        """Take the registers of a batch, which is then to execute the region from a block on."""
+        """Copy the registers of a batch in; it will execute the region from the block ``entry`` on."""
         if self.region.asks_for_waves:
             self._numbers_of_waves[0] = memory.group_of[batch.index]
             self._numbers_of_waves[1] = batch.waves
@@ -86,7 +86,8 @@ class Entrance:
     def execute(self, batch: WaveBatch, table: MemoryTable, entry: int, stops: tuple[int, int, int]) -> int:
         """Let the batch that has entered execute the region; return why it has left.
 
-        It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
+        ``stops``: after how many instructions it leaves, where another batch has its turn (-1: nowhere), and after how
+        many instructions it stops at a barrier.
         """
         self._shared[:] = table.shared
         reason = self._call(entry, stops)
@@ -103,13 +104,13 @@ class Entrance:
 
     @property
     def visited(self) -> int:
-        """The blocks that were executed to their end: a byte for each."""
+        """The blocks that were executed completely: a byte for each."""
         return int.from_bytes(self._visited, "little")
 
     # --- Waves that part ------------------------------------------------------------------------------------------
 
     def gather(self, batches: list[WaveBatch], table: MemoryTable, memory: MemoryAccess) -> None:
-        """Take the registers of batches, one behind the other, to let some of their waves run at a time."""
+        """Copy the registers of batches in, in consecutive rows, so that some of their waves can run at a time."""
         self._shared[:] = table.shared
         self._gathered = self._room()
         start = 0
@@ -130,7 +131,7 @@ class Entrance:
         return self._call(entry, stops)
 
     def leave_some(self, batch: WaveBatch, rows: list[int], left: tuple[int, int, int]) -> None:
-        """Give a batch of some waves the registers that compiled code has written."""
+        """Copy the written registers of some rows back into a batch of these waves."""
         self._leave(batch, self._gathered, left, np.array(rows))
 
     def release(self) -> None:
@@ -156,7 +157,7 @@ class Entrance:
         first = 4 * start * len(self.region.scalars)
         try:
             self._format.pack_into(self._bytes, first, *shared)
-        except struct.error:  # a number of more bits
+        except struct.error:  # a number has more bits than its register
             pairs = zip(self._numbers, shared, strict=True)
             self._format.pack_into(self._bytes, first, *(number & (ALL if at[2] else LOW) for at, number in pairs))
         if batch.count > 1:
@@ -169,7 +170,7 @@ class Entrance:
                 rows[:, column] = numbers[position][:, 0]
 
     def _enter_vectors(self, batch: WaveBatch, entry: int) -> tuple[Any, list[Any]]:
-        """Return vector registers that may be written, and those that are read where they are."""
+        """Return copies of the vector registers, and the registers that are read in place."""
         region, shape, table = self.region, self._shape, self._table
         vectors, size = self._room(), 4 * shape[0] * shape[1]
         kept: list[Any] = []
@@ -183,7 +184,7 @@ class Entrance:
         return vectors, kept
 
     def _room(self) -> Any:
-        """Return room for all vector registers, of which the table has the addresses."""
+        """Return memory for all vector registers, and write the addresses to the table."""
         count, rows, lanes = self._shape_of_all
         vectors = np.empty(self._shape_of_all, np.uint32)
         first, size = address_of(vectors), 4 * rows * lanes
@@ -191,10 +192,7 @@ class Entrance:
         return vectors[:, : self.waves]
 
     def _leave(self, batch: WaveBatch, vectors: Any, left: tuple[int, int, int], chosen: Any = None) -> None:
-        """Give a batch the registers that compiled code has written, by the blocks executed and the last block.
-
-        Its waves are all, or some that were chosen.
-        """
+        """Copy written registers back; ``left`` is a key of `_plans`, ``chosen`` the rows of the batch (None: all)."""
         plan = self._plans.get(left)
         if plan is None:
             if len(self._plans) >= MOST_PLANS:
@@ -228,7 +226,7 @@ class Entrance:
     def _planned(
         self, visited: int, last: int, index: int
     ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]:
-        """Return what whole blocks have written, and the first instructions of the last one."""
+        """Return the registers written by completed blocks, and before instruction ``index`` of the last block."""
         region, found = self.region, []
         for written in (region.written_vectors, region.written_scalars):
             registers: set[int] = set()

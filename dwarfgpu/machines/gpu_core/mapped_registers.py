@@ -1,7 +1,7 @@
-"""Registers of waves whose contents stay where a file has them.
+"""Registers of waves that stay in the mapped core file.
 
-A register of a wave is a range of memory: its wave's first address, plus the number of the register times the size of
-one. Nothing is read before it is asked for, and a question about all waves is one gather from the mapping.
+A register of a wave is a range of memory: the wave's first address, plus the register's number times the register size.
+Nothing is read in advance, and one gather from the mapping reads a register of all waves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import TargetRegister
 
 MAX_COPIED = 1 << 32
-"""The bytes of registers that are copied into one array at most."""
+"""At most this many bytes of registers are copied into one array."""
 
 
 NO_CELLS = Cells("|u1", (0,))
@@ -31,18 +31,18 @@ NO_CELLS = Cells("|u1", (0,))
 
 @frozen(eq=False, repr=False)
 class RecordRows:
-    """Where registers are in the records of waves; what depends on the shape of a wave is a list by shape."""
+    """Where the registers are in each wave's record. Lists are by shape: waves of one shape share a record layout."""
 
     records: array[int]
     shape: array[int]
     offsets: list[int]
-    """Of the first register in a record."""
+    """The offset of the first register in a record."""
     counts: list[int]
     """How many registers a wave has."""
     shared: list[int]
     """How many shared vector registers follow."""
     elsewhere: Sequence[tuple[int, int]] = ()
-    """The first of two registers that are at an offset of their own, and that offset."""
+    """By shape: the first of the two SGPRs that show XNACK_MASK, and its offset in the record; empty without these."""
 
 
 class MappedRegisters(RegisterFile):
@@ -60,11 +60,11 @@ class MappedRegisters(RegisterFile):
         has_shared: bool = False,
         lacking: frozenset[int] = frozenset(),
     ) -> None:
-        """Use the places of the first register in the records of waves.
+        """Read registers of the file; ``rows`` says where the first one of each wave is.
 
         ``stored`` is how many bytes of a register the file has; those above are zeros. With ``has_shared``, shared
-        vector registers follow, of which both halves of a wave of 64 lanes see the same 32 dwords. ``lacking`` are
-        waves that have none of the registers.
+        vector registers follow: both halves of a wave of 64 lanes see the same 32 dwords. ``lacking`` are the waves
+        without these registers.
         """
         RegisterFile.__init__(self, registers, NO_CELLS)
         self._stored = self.byte_size if stored is None else stored
@@ -75,7 +75,7 @@ class MappedRegisters(RegisterFile):
         self._elsewhere = {position for at, _offset in rows.elsewhere for position in (at, at + 1)}
         self._places: Any = None
         self._written: dict[tuple[int, int], bytes] = {}
-        """The registers that were written and that the files do not have, by wave and position."""
+        """Registers that were written but have no place of full size in the mapping, by wave and position."""
 
     # --- One register ---------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class MappedRegisters(RegisterFile):
         return self.read(wave, number) is not None
 
     def write(self, wave: int, number: int, data: bytes) -> None:
-        """Replace a register: in the mapping, which never reaches the file."""
+        """Replace a register, in the mapping if it is there; the file itself never changes."""
         position = self.positions[number]
         place = self._range(wave, position)
         if (
@@ -131,7 +131,7 @@ class MappedRegisters(RegisterFile):
     # --- Registers of many waves ----------------------------------------------------------------------------------
 
     def _located(self) -> tuple[int | None, Any, Any, Any]:
-        """Return where registers are: the file that all are in or None, and of each wave start, count, address."""
+        """Return the file that has all registers, or None; and by wave the offset in it, register count and address."""
         import numpy as np
 
         if self._places is None:
@@ -189,14 +189,14 @@ class MappedRegisters(RegisterFile):
             return self._memory.gather(keys, size)[0]
         block = self._memory.blocks[file].array
         begin = starts + position * self.byte_size
-        if int(counts.min(initial=position + 1)) <= position:  # what a wave does not have is read anywhere
+        if int(counts.min(initial=position + 1)) <= position:  # waves without it: any bytes, unknown in `flags`
             begin = np.where(counts > position, begin, 0)
         places = begin[waves]
         places += offsets
         return gathered_rows(block, places, size)
 
     def _one_by_one(self, waves: Any, number: int, offsets: Any, size: int, count: int) -> Array:
-        """Gather register after register: those that are written, or in another form."""
+        """Gather wave by wave, for registers that were written or that the file stores in another form."""
         import numpy as np
 
         if isinstance(waves, int):
@@ -235,7 +235,7 @@ class MappedRegisters(RegisterFile):
 
     @property
     def data(self) -> Array:
-        """A copy of the registers of all waves: ``data[wave, register, unit]``. It is no storage of the machine."""
+        """A copy of the registers of all waves, ``data[wave, register, unit]``; a change does not reach the machine."""
         import numpy as np
 
         if self.row_count * len(self.registers) * self.byte_size > MAX_COPIED:
@@ -251,7 +251,7 @@ class MappedRegisters(RegisterFile):
 
 
 def copied(file: RegisterFile, waves: list[int], byte_order: str) -> RegisterFile:
-    """Return a copy of the registers of some waves, which holds them itself."""
+    """Return a copy of the registers of some waves, which does not need the file."""
     import numpy as np
 
     kind, count = unit_type(file.registers[0], byte_order), len(waves)

@@ -1,4 +1,4 @@
-"""Functions, variables and types of a program: where and how they are declared; and symbols of none of them."""
+"""Declarations of functions, variables and types of a program; and symbols without debugging information."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Declared:
 
     name: str
     file: str | None
-    """The file that declares it; for what no file declares, such as ``int``, the source of the unit."""
+    """The file that declares it; the source of the unit if no file does, as for ``int``."""
     line: int | None
     text: str
     """Its declaration: ``static int twice(int);``."""
 
 
 def declared(state: Execution, kind: Kind, matches: Callable[[str], object]) -> Iterator[Declared]:
-    """Yield what a program defines under names that match, without repeats."""
+    """Yield the functions, variables or types whose names match, without repeats."""
     seen: set[tuple[str | None, int | None, str]] = set()
     for code, unit in state.sources.units():
         declarations: list[Declared] = []
@@ -60,7 +60,7 @@ def _of_unit(
     state: Execution, code: LoadedCode, unit: Unit, kind: Kind, matches: Callable[[str], object]
 ) -> Iterator[Declared]:
     index = code.file.dwarf.index
-    if kind == "function":  # those with code, without a look at the many that are only declared
+    if kind == "function":  # those with code; the many that are only declared are not read
         offsets = index.addresses_of(unit).numbers()
     else:
         offsets = {offset for in_name in index.names_of(unit).names.values() for offset in in_name}
@@ -135,7 +135,7 @@ def _short(text: str) -> str:
 def undeclared(state: Execution, *, is_code: bool, matches: Callable[[str], object]) -> Iterator[tuple[int, str]]:
     """Yield the symbols of code, or of data, without debugging information, by their addresses.
 
-    Code is known where a unit has it, data where a variable has the name of the symbol.
+    Debugging information describes code if a unit covers its address, and data if a variable has its address or name.
     """
     symbols: set[tuple[int, str]] = set()
     for code in state.loaded.codes:

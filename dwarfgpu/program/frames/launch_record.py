@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.storage import ObjectSurroundings
 
 AT_LAUNCH, IN_SEGMENT = "at the launch", "in the kernarg segment now"
-"""Where the bytes of arguments are from: the machine saw the launch, or it has the memory as it is now."""
+"""Where the bytes of arguments are from: saved at the launch, or in memory now, where the kernel may have written."""
 POINTERS = ("global_buffer", "image", "sampler", "pipe", "queue")
 """The kinds of arguments that hold a generic or global address."""
 LOCAL = "dynamic_shared_pointer"
-"""The kind of arguments that point to local memory, which the launch sizes."""
+"""The kind of arguments that point to local memory whose size is given at the launch."""
 _TYPES = {
     "half": "_Float16", "f16": "_Float16", "f32": "float", "f64": "double", "size_t": "unsigned long",
     **{f"u{word}": f"unsigned {word}" for word in ("char", "short", "int", "long")},
 }  # fmt: skip
-"""What metadata calls types that C calls otherwise."""
+"""The C names of types that the metadata names differently."""
 _NAMED = re.compile(r"(?:const |volatile )*(f16|f32|f64|[a-z_ ]+)(2|3|4|8|16)?(\*?)")
-"""A number, a vector or a pointer of OpenCL."""
+"""The name of a number, a vector or a pointer of OpenCL in the metadata."""
 NUMBERS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
-"""The types of numbers that nothing describes."""
+"""The type assumed for an argument that nothing describes, by its size."""
 _HIDDEN_ADDRESSES = (
     "hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_default_queue", "hidden_completion_action",
     "hidden_multigrid_sync_arg", "hidden_heap_v1", "hidden_queue_ptr",
@@ -63,7 +63,7 @@ class LaunchArgument:
 
     name: str
     position: int
-    """Counted from 0, hidden arguments behind the others."""
+    """Counted from 0; hidden arguments come last."""
     kind: str
     """The ``value_kind`` of the metadata."""
     is_hidden: bool
@@ -94,7 +94,7 @@ class LaunchArgument:
         return None if self.data is None else int.from_bytes(self.data, "little")
 
     def object_in(self, around: ObjectSurroundings) -> Object | None:
-        """Return its value as an object, to be written, and read part by part; None where the bytes are not known."""
+        """Return its value as an object, to be shown and read part by part; None if the bytes are not known."""
         number = self.number
         if number is None:
             return None
@@ -116,7 +116,7 @@ class LaunchRecord:
     kernarg: int | None = None
     """The address of the kernarg segment."""
     found: str | None = None
-    """What gave the address."""
+    """How the address is known."""
     arguments: tuple[LaunchArgument, ...] = field(default=(), repr=lambda rows: str([*map(str, rows)]))
     """The arguments of the program, then those that the runtime added."""
     problems: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class LaunchRecord:
     """The bytes of private memory of a work-item, as the packet has them."""
 
     def is_of(self, function: Die | None, linkage_name: str | None) -> bool:
-        """Return whether a function has the parameters of the launch: the kernel, or the body that clang gives it."""
+        """Return whether a function is the kernel, or the function that clang makes of the kernel's body."""
         if self.kernel is None or function is None:
             return False
         return function == self.function or linkage_name == BODY + self.kernel.name
@@ -195,7 +195,7 @@ class _Search:
         return {each.field.name: each.value for each in DISPATCH_PACKET.decode(data)}
 
     def _kernel(self) -> tuple[LoadedCode, Kernel] | None:
-        """Return the kernel of the wave, which the dispatch, its packet or the code at the wave names."""
+        """Return the kernel that the dispatch or its packet names, else the one at the pc; None if they disagree."""
         dispatch, codes = self.place.dispatch, self.loaded.codes
         here = None if self.pc is None else next(filter(None, (_kernel_at(code, self.pc) for code in codes)), None)
         named = None
@@ -207,16 +207,16 @@ class _Search:
             address = self.packet["kernel_object"]
             named = next(filter(None, (_kernel_with_object(code, address) for code in codes)), None)
         if named is not None and here is not None and named[1].entry != here[1].entry:
-            names = f"{here[1].source_name}, but its dispatch is of {named[1].source_name}"
-            told = f"{self.machine.ids[self.wave]} executes {names}: a later packet has taken the place of its own"
-            self.problems.append(told)
+            names = f"executes {here[1].source_name}, but its dispatch names {named[1].source_name}"
+            why = "a later packet has overwritten the wave's packet"
+            self.problems.append(f"wave {self.machine.ids[self.wave]} {names}: {why}")
             return None
         if named is None and here is None:
             self.problems.append("the kernel is not known: no dispatch names it, and the wave is not in its code")
         return named or here
 
     def _kernarg(self, code: LoadedCode, kernel: Kernel) -> tuple[int | None, str | None]:
-        """Return the address of the kernarg segment, and what gave it."""
+        """Return the address of the kernarg segment, and how it is known."""
         dispatch = self.place.dispatch
         if dispatch is not None and (dispatch.kernarg or self.packet.get("kernarg_address")):
             how = "the dispatch" if dispatch.packet is None else f"the dispatch packet at {dispatch.packet:#x}"
@@ -232,7 +232,7 @@ class _Search:
                 last = held.first + held.count - 1
                 data = b"".join(map(self._scalar, range(held.first, last + 1)))
                 return int.from_bytes(data, "little"), f"s[{held.first}:{last}] at the first instruction of the kernel"
-        why = "no dispatch packet is known, and only at the first instruction of a kernel registers hold the address"
+        why = "no dispatch packet is known, and registers hold the address only at the kernel's first instruction"
         self.problems.append(f"the arguments are not known: {why}")
         return None, None
 
@@ -276,7 +276,7 @@ class _Search:
         return evolve(argument, data=data, origin=origin, written=now if now != data else None, memory=memory)
 
     def _bare(self, argument: KernelArgument) -> t.Type:
-        """Return a type by the kind and size of an argument alone."""
+        """Return a type that fits the kind and the size of an argument."""
         model, size = self.model, argument.size or 0
         if argument.value_kind in (*POINTERS, *_HIDDEN_ADDRESSES) and size == model.pointer_size:
             return model.pointer_to(t.VOID)
@@ -286,7 +286,7 @@ class _Search:
 
 
 def argument_type(model: DataModel, argument: KernelArgument, parameter: KernelParameter | None) -> t.Type | None:
-    """Return the type of an argument: that of the source if it has the size, else the one that the metadata names."""
+    """Return the source's type if its size fits (always for local memory), else the metadata's if it fits; or None."""
     kind, text = None if parameter is None else parameter.kind, argument.type_name or argument.value_type
     if kind is not None and (known_size(kind) == argument.size or argument.value_kind == LOCAL):
         return kind

@@ -111,4 +111,4 @@ def test_a_packet_that_a_later_one_replaced_is_not_believed():
     machine.dispatches[0] = evolve(machine.dispatches[0], kernel="divergent")
     record = wave.launch
     assert record.arguments == ()
-    assert "a later packet has taken the place of its own" in record.problems[0]
+    assert "a later packet has overwritten the wave's packet" in record.problems[0]
