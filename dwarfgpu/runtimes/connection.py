@@ -33,6 +33,8 @@ HEAD = struct.Struct("<4I")
 EFFECT = struct.Struct("<IIQQQ")
 _MOST_WORDS = 256
 _MOST_REPLY = 1 << 34
+_AT_ONCE = 1 << 16
+"""The bytes that are received at once."""
 
 Function = Callable[..., Any]
 """Returns a number, or a coroutine that does."""
@@ -184,6 +186,8 @@ class HostThread:
         """What an API keeps for each thread."""
         self._running: list[tuple[HostCall, Coroutine[Callable[[], bool] | None, Any, int | None]]] = []
         self._pending = bytearray()
+        self._received = bytearray()
+        """What has come and was not handled."""
         self._waits_for: Callable[[], bool] | None = None
         self._returned: HostCall | None = None
         """The call whose answer was sent last, unless another effect was sent since."""
@@ -200,7 +204,13 @@ class HostThread:
         self._pending += content
 
     def receive(self) -> bool:
-        """Handle the next message; return whether the program is still there."""
+        """Handle the messages that have come; return whether the program is still there."""
+        is_there = self._receive()
+        while is_there and self._received:
+            is_there = self._receive()
+        return is_there
+
+    def _receive(self) -> bool:
         try:
             kind, number, words, frames = HEAD.unpack(self._take(HEAD.size))
             if kind == REPLY:
@@ -283,14 +293,14 @@ class HostThread:
         self.socket.sendall(pending)
 
     def _take(self, size: int) -> bytes:
-        content = bytearray(size)
-        view, at = memoryview(content), 0
-        while at < size:
-            count = self.socket.recv_into(view[at:])
-            if not count:
+        while len(self._received) < size:
+            content = self.socket.recv(_AT_ONCE)
+            if not content:
                 raise EOFError
-            at += count
-        return bytes(content)
+            self._received += content
+        taken = bytes(memoryview(self._received)[:size])
+        del self._received[:size]
+        return taken
 
 
 class Server:
