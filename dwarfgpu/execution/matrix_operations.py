@@ -10,7 +10,7 @@ from dwarfgpu.execution.block_writer import BlockWriter, needed
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, multiplied, shape_of
-from dwarfgpu.isa.semantics.scaled_matrices import narrow_product, narrow_types
+from dwarfgpu.isa.semantics.scaled_numbers import narrow_product, narrow_types
 
 Lanes = Any
 _FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a"}

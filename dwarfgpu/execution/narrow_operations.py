@@ -15,7 +15,7 @@ from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, cons
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.isa.semantics import floats, narrow_floats
+from dwarfgpu.isa.semantics import floats, narrow_floats, scaled_numbers
 from dwarfgpu.isa.semantics.dots import integer_dot
 from dwarfgpu.isa.semantics.rows import MEANINGS
 
@@ -33,6 +33,8 @@ def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
         _write_dot(writer, instruction)
     elif (conversion := _CONVERSION.match(name)) is not None:
         _write_conversion(writer, instruction, conversion)
+    elif (scaled := _SCALED.match(name)) is not None:
+        _write_scaled_conversion(writer, instruction, scaled)
     else:
         return _write_packed(writer, instruction)
     return True
@@ -241,3 +243,48 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
     register = f"v[{target.index}]"
     mask = (1 << bits) - 1 << place
     writer.write_register(register, f"{new} << {place} | {register} & {~mask & 0xFFFFFFFF}")
+
+
+_SCALED = re.compile(r"v_cvt_scalef32_(?:(pk_)?(f32|f16|bf16)_(fp8|bf8|fp4)|pk_(fp8|bf8)_(f32|f16|bf16))$")
+
+
+def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+    """Write a conversion to or from narrow floats with a power of two: the exponent of the last source."""
+    selection, target = instruction.modifiers.get("op_sel", 0), instruction.destinations[0]
+    sources = [each for number in range(3) if (each := instruction.operand(f"src{number}")) is not None]
+    scale = (
+        f"{writer.name(scaled_numbers.power_of)}({writer.vector(sources[-1], 'f32', instruction, len(sources) - 1)})"
+    )
+    register = f"v[{target.index}]"
+    if match[4]:
+        if match[5] == "f32":
+            parts = [writer.vector(each, "f32", instruction, at) for at, each in enumerate(sources[:2])]
+        else:
+            if sources[0].negated or sources[0].absolute:
+                raise UnknownInstruction(f"{instruction.mnemonic} of {sources[0].text}")
+            word = _word(writer, sources[0], instruction, 0)
+            parts = [f"{writer.name(scaled_numbers.WIDENED[match[5]])}({word} >> {at} & 0xffff)" for at in (0, 16)]
+        form = writer.name(narrow_floats.narrow_format(match[4], writer.processor))
+        tail = f"{form}, saturates={bool(writer.mode & OVERFLOW)}).astype('u4')"
+        low, high = (f"{writer.name(narrow_floats.narrowed)}({part} / {scale}, {tail}" for part in parts)
+        place = 16 * (selection >> 3 & 1)
+        writer.write_register(register, f"({low} | {high} << 8) << {place} | {register} & {0xFFFF0000 >> place:#x}")
+        return
+    kind, count, bits = match[2], 2 if match[1] else 1, 4 if match[3] == "fp4" else 8
+    shift = 16 * (selection & 1) if match[1] and bits == 8 else 8 * (selection & 3)
+    writer.write(f"y, z = {_word(writer, sources[0], instruction, 0)} >> {shift}, {scale}")
+    numbers = writer.name(scaled_numbers.numbers_of_kind(match[3]))
+    results = [f"{numbers}.take(y >> {bits * at} & {(1 << bits) - 1}) * z" for at in range(count)]
+    if kind == "f32":
+        writer.write(f"y, z = {results[0]}, {results[-1]}")
+        for at, name in enumerate("yz"[:count]):
+            writer.set_vector(evolve(target, index=target.index + at), f"{name}.astype('f4')", "f32", instruction)
+        return
+    made = writer.name(scaled_numbers.half_codes if kind == "f16" else scaled_numbers.bf16_codes)
+    tail = f", saturates={bool(writer.mode & OVERFLOW)}" if kind == "f16" else ""
+    halves = [f"{made}({each}{tail})" for each in results]
+    if count == 2:
+        writer.write_register(register, f"{halves[0]} | {halves[1]} << 16")
+    else:
+        place = 16 * (selection >> 3 & 1)
+        writer.write_register(register, f"{halves[0]} << {place} | {register} & {0xFFFF0000 >> place:#x}")

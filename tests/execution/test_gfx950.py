@@ -171,3 +171,45 @@ def test_products_of_narrow_floats(it, size, depth, kinds, has_scales):
             lane, at = column + size * (row // 4 % (LANES // size)), row % 4 + 4 * (row // (4 * (LANES // size)))
             found = it.read(24 + at, "f4")[0][lane]
             assert found == pytest.approx(wanted[row, column] + added[at][lane], rel=1e-4, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["fp8", "bf8"])
+def test_conversions_to_and_from_narrow_floats(it, kind):
+    """Down a number is divided by the power of two, and up multiplied: both ways give what was there."""
+    codes = (NUMBERS.integers(0, 256, (4, LANES)) & ~(1 << 6)).astype(np.uint32)  # neither infinity nor NaN
+    packed = codes[0] | codes[1] << 8 | codes[2] << 16 | codes[3] << 24
+    numbers = np.vectorize(lambda code: number_of(int(code), kind))(codes)
+    exponents = NUMBERS.integers(120, 136, LANES)
+    scale = (exponents << 23 | NUMBERS.integers(0, 1 << 23, LANES) | 1 << 31).astype(np.uint32)
+    power = 2.0 ** (exponents - 127)
+    it.vectors(packed, scale)
+    it.run(f"""
+        v_cvt_scalef32_pk_f32_{kind} v[2:3], v0, v1
+        v_cvt_scalef32_pk_f32_{kind} v[4:5], v0, v1 op_sel:[1,0,0]
+        v_cvt_scalef32_f32_{kind} v6, v0, v1 op_sel:[1,1,0]
+        v_cvt_scalef32_pk_f16_{kind} v7, v0, v1 op_sel:[1,0,0]
+        v_cvt_scalef32_pk_bf16_{kind} v8, v0, v1
+        v_cvt_scalef32_pk_{kind}_f32 v9, v2, v3, v1
+        v_cvt_scalef32_pk_{kind}_f32 v9, v4, v5, v1 op_sel:[0,0,0,1]
+        v_cvt_scalef32_pk_{kind}_f16 v10, v7, v1 op_sel:[0,0,1]
+        v_cvt_scalef32_pk_{kind}_bf16 v10, v8, v1
+        v_cvt_scalef32_pk_{kind}_f32 v11, v2, v3, 1.0
+    """)
+    for register, number in zip((2, 3, 4, 5, 6), (0, 1, 2, 3, 3), strict=True):
+        assert (it.read(register, "f4")[0] == numbers[number] * power).all()
+    halves = it.read(7)[0].view(np.float16).reshape(LANES, 2)
+    assert (halves == (numbers[2:] * power).T.astype(np.float16)).all()
+    assert (it.read(8)[0] << 16 == (numbers[0] * power).astype(np.float32).view(np.uint32)).all()
+    assert (it.read(9)[0] == packed).all()
+    assert (it.read(10)[0] & 0xFFFF == packed & 0xFFFF).all()
+    assert it.read(11)[0].any()
+
+
+def test_numbers_of_four_bits_become_wide(it):
+    (words,) = registers(1)
+    it.vectors(words)
+    it.run("v_cvt_scalef32_pk_f32_fp4 v[2:3], v0, 2.0 op_sel:[0,1,0]\nv_cvt_scalef32_pk_bf16_fp4 v4, v0, 0.5")
+    wide = np.vectorize(lambda code: number_of(int(code), "fp4"))
+    assert (it.read(2, "f4")[0] == wide(words >> 16 & 15) * 2).all()
+    assert (it.read(3, "f4")[0] == wide(words >> 20 & 15) * 2).all()
+    assert (it.read(4)[0] << 16 == (wide(words & 15) / 2).astype(np.float32).view(np.uint32)).all()

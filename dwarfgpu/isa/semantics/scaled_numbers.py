@@ -1,4 +1,6 @@
-"""Products of matrices of 8, 6 and 4-bit floats of GFX950, with and without a scale for each 32 neighbouring K.
+"""Floats of 8, 6 and 4 bits of GFX950 with scales: conversions, and products with a scale for each 32 neighbouring K.
+
+The scale of a conversion is the exponent of a single, whatever its sign and fraction (CDNA 4 ISA document, 7.3).
 
 ``D = A x B + C``; CBSZ and BLGP say the types of A and B (CDNA 4 ISA document, 7.1.6.2). A lane has 32 elements of one
 row of A, or of one column of B. Those of 6 and 4 bits have neighbouring K; of those of 8 bits the first and the second
@@ -11,7 +13,7 @@ rounds is not documented, so the last bits can differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -19,7 +21,7 @@ import numpy as np
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, addends, places_of_results, registers_of
-from dwarfgpu.isa.semantics.narrow_floats import FORMATS, numbers_of
+from dwarfgpu.isa.semantics.narrow_floats import FORMATS, from_bf16, numbers_of, to_bf16
 
 Lanes = Any
 
@@ -49,7 +51,7 @@ def narrow_types(modifiers: Mapping[str, int]) -> NarrowTypes | None:
 
 
 @cache
-def _numbers(kind: str) -> Any:
+def numbers_of_kind(kind: str) -> Any:
     """Return the number of each code; the types of 6 and 4 bits have neither infinities nor NaNs."""
     if (kind, False) in FORMATS:
         return numbers_of(FORMATS[kind, False]).astype(np.float64)
@@ -61,6 +63,36 @@ def _numbers(kind: str) -> Any:
     return np.where(codes >> (exponent_bits + fraction_bits), -numbers, numbers)
 
 
+def _powers(exponents: Lanes) -> Lanes:
+    return np.where(exponents == 0xFF, np.nan, np.ldexp(1.0, exponents - 127))
+
+
+def power_of(scale: Lanes) -> Lanes:
+    """Return the power of two that a single scales with."""
+    return _powers((scale.view(np.uint32) >> np.uint32(23) & np.uint32(0xFF)).astype(np.int64))
+
+
+WIDENED: dict[str, Callable[[Lanes], Lanes]] = {
+    "f16": lambda codes: codes.astype(np.uint16).view(np.float16),
+    "bf16": from_bf16,
+}
+"""What makes numbers of the codes of 16 bits."""
+
+
+def half_codes(numbers: Lanes, *, saturates: bool) -> Lanes:
+    """Return numbers as halfs; with FP16_OVFL what is too large is the largest number, unless it was infinite."""
+    with np.errstate(over="ignore"):
+        halfs = numbers.astype(np.float16)
+    if saturates:
+        halfs = np.where(np.isinf(halfs) & np.isfinite(numbers), np.copysign(np.float16(65504), halfs), halfs)
+    return halfs.view(np.uint16).astype(np.uint32)
+
+
+def bf16_codes(numbers: Lanes) -> Lanes:
+    """Return numbers as bf16 numbers."""
+    return to_bf16(numbers.astype(np.float32)).astype(np.uint32)
+
+
 def _elements(shape: MatrixShape, types: NarrowTypes, side: int, words: Lanes, scales: Lanes) -> Lanes:
     """Return A or B as ``[wave, row, K]``, with its scales."""
     kind = types.kinds[side]
@@ -68,13 +100,13 @@ def _elements(shape: MatrixShape, types: NarrowTypes, side: int, words: Lanes, s
     flags = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=2, bitorder="little")
     codes = flags[:, :, : EACH * bits].reshape(len(words), -1, EACH, bits) @ (1 << np.arange(bits))
     # [wave, group of lanes, row, half of the elements of a lane, element]
-    parts = _numbers(kind)[codes].reshape(len(words), -1, shape.rows, 2, EACH // 2)
+    parts = numbers_of_kind(kind)[codes].reshape(len(words), -1, shape.rows, 2, EACH // 2)
     order = (0, 2, 3, 1, 4) if bits == 8 else (0, 2, 1, 3, 4)
     elements = parts.transpose(order).reshape(len(words), shape.rows, shape.depth)
     if scales is None:
         return elements
     exponents = (scales >> np.uint32(8 * types.scale_bytes[side]) & np.uint32(0xFF)).astype(np.int64)
-    powers = np.where(exponents == 0xFF, np.nan, np.ldexp(1.0, exponents - 127))
+    powers = _powers(exponents)
     by_row = powers.reshape(len(powers), -1, shape.rows).transpose(0, 2, 1)
     return elements * np.repeat(by_row, EACH, axis=2)
 
