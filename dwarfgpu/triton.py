@@ -42,14 +42,6 @@ class Tensor:
         self.array = array
         self.dtype = TypeName(dtype or array.dtype)
         self.dtype.itemsize = array.itemsize
-        import numpy as np
-
-        owner = array
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        first, end = np.lib.array_utils.byte_bounds(owner)
-        self.memory = first, end - first
-        """The address and the bytes of the memory that it is in."""
 
     def __repr__(self) -> str:
         return f"Tensor({self.array!r}, {self.dtype!r})"
@@ -96,7 +88,8 @@ class UsedDevice:
 
         self._own = OwnDevice(device)
         self._config = driver
-        self._before = driver._active  # noqa: SLF001 (`active` would look for a GPU)
+        kept = vars(driver)  # `active` of new versions would look for a GPU
+        self._before = kept["_active"] if "_active" in kept else kept["active"]
         self._driver = TritonDriver(self._own, debug=debug)
         driver.set_active(self._driver)
 

@@ -129,6 +129,13 @@ def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
     assert done.stdout.count(": right") == 30
 
 
+@pytest.mark.slow
+def test_faults_are_named_by_line_and_tensor(run: Runs) -> None:
+    done = run(PROGRAMS / "faults.py")
+    assert [line for line in done.stdout.splitlines() if not line.endswith(": named")] == [], done.stderr
+    assert done.stdout.count(": named") == 19
+
+
 def test_variables_in_the_debugger(run: Runs) -> None:
     commands = ("break add.py:18", "run", "info args", "print b[0:4]", "print at[2] + 1", "print at[300]", "whatis a")
     steps = [word for command in commands for word in ("-ex", command)]

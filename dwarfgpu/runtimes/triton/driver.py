@@ -12,10 +12,27 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 from triton.backends.compiler import GPUTarget
-from triton.backends.driver import DriverBase, decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
+from triton.backends.driver import DriverBase
 
 from dwarfgpu.runtimes.triton.connected import ConnectedDevice, script_frames
 from dwarfgpu.runtimes.triton.program import DEBUG
+
+try:
+    from triton.backends.driver import decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
+except ImportError:  # before Triton 3.8, where each backend takes descriptors apart by itself
+
+    def expand_signature(kinds: Sequence[Any], _descriptors: object, prefix: str) -> list[Any]:
+        """Return the types of arguments, among which no descriptors can be."""
+        if any(str(kind).startswith(prefix) for kind in kinds):
+            raise TypeError("tensor descriptors as arguments need Triton 3.8 or later") from None
+        return [*kinds]
+
+    def wrap_handle_tensordesc_impl(launch: Any, *_others: object) -> Any:
+        """Return what launches, as it is."""
+        return launch
+
+    decompose_descriptor = None
+
 
 _FORMATS = {
     "i1": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u1": "?", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
@@ -132,20 +149,15 @@ def _packed(kind: str, value: Any) -> bytes:
 
 
 def _described(name: str, tensor: Any) -> list[Any]:
-    """Return the memory that a tensor is in, and what it is."""
+    """Return the memory of the elements of a tensor, and what it is."""
     while hasattr(tensor, "base") and hasattr(tensor.base, "data_ptr"):
         tensor = tensor.base  # Triton's view as another type
     shape = [*map(int, tensor.shape)]
     strides, size, start = [*map(int, tensor.stride())], int(tensor.element_size()), int(tensor.data_ptr())
-    if hasattr(tensor, "untyped_storage"):
-        storage = tensor.untyped_storage()
-        first, length = storage.data_ptr(), storage.nbytes()
-    elif hasattr(tensor, "memory"):
-        first, length = tensor.memory
-    else:
-        last = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
-        first, length = start, (last + 1) * size if all(shape) else 0
-    return [first, length, name, str(tensor.dtype).rpartition(".")[2], shape, strides, start, size]
+    steps = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    first, last = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
+    length = (last - first + 1) * size if all(shape) else 0
+    return [start + first * size, length, name, str(tensor.dtype).rpartition(".")[2], shape, strides, start, size]
 
 
 class _Utils:
@@ -179,7 +191,34 @@ def _warp_size(processor: str) -> int:
 
 _kinds: list[tuple[str, bool]] = []
 """The processors that were in use, and whether with variables: Triton keeps code by the number of the device."""
+_A_MILLISECOND = 1000
+"""The instructions that count as one."""
+_TOO_OLD = "note: kernels have no variables: this Triton does not tell where the elements of tensors are (3.6 does)\n"
 _SLOWER = "note: Triton keeps variables in memory, for a debugger: the code is slower than that of production\n"
+
+
+class _Event:
+    """A point in time, as torch has them on a GPU: how many instructions were executed until then."""
+
+    def __init__(self, **_options: object) -> None:
+        self.executed = 0
+
+    def record(self) -> None:
+        self.executed = active().executed
+
+    def elapsed_time(self, other: _Event) -> float:
+        """Return the milliseconds up to another one, which are never 0."""
+        return max(other.executed - self.executed, 1) / _A_MILLISECOND
+
+
+class _Interface:
+    """What `triton.testing.do_bench` asks of torch's device."""
+
+    Event = _Event
+
+    @staticmethod
+    def synchronize() -> None:
+        """Do nothing: a launch returns when it has ended."""
 
 
 class TritonDriver(DriverBase):  # type: ignore[misc]
@@ -190,15 +229,16 @@ class TritonDriver(DriverBase):  # type: ignore[misc]
         self._debug = DEBUG in os.environ if debug is None else debug
         self._end_marks: Callable[[], None] | None = None
         if self._debug:
-            from dwarfgpu.runtimes.triton.marks import marking
+            from dwarfgpu.runtimes.triton.marks import IS_POSSIBLE, marking
 
-            sys.stderr.write(_SLOWER)
-            self._end_marks = marking()
+            sys.stderr.write(_SLOWER if IS_POSSIBLE else _TOO_OLD)
+            self._end_marks = marking() if IS_POSSIBLE else None
         self.device = device or ConnectedDevice(os.environ["DWARFGPU_DEVICE"])
         self.utils, self.launcher_cls = _Utils(), Launcher
         self.processor = str(self.device.answer()["target"]).partition(":")[0]
         self._loaded: dict[LoadedKernel, int] = {}
-        self._executed = 0
+        self.executed = 0
+        """The instructions of all launches."""
         if (self.processor, self._debug) not in _kinds:
             _kinds.append((self.processor, self._debug))
 
@@ -218,7 +258,7 @@ class TritonDriver(DriverBase):  # type: ignore[misc]
             self._loaded[kernel] = self.device.load(code)
         self.device.launch({"module": self._loaded[kernel], "name": kernel.name} | request, script_frames())
         answer = self.device.answer()
-        self._executed += answer["executed"]
+        self.executed += answer["executed"]
         if answer["error"]:
             raise KernelFailed(answer["error"])
 
@@ -242,13 +282,22 @@ class TritonDriver(DriverBase):  # type: ignore[misc]
 
         return torch.device("cpu")
 
+    def get_device_interface(self) -> type[_Interface]:
+        return _Interface
+
+    def get_empty_cache_for_benchmark(self) -> None:
+        """Return nothing: there is no cache to clear."""
+
+    def clear_cache(self, _cache: object) -> None:
+        """Do nothing, either."""
+
     def get_benchmarker(self) -> Callable[..., Any]:
-        """Return what measures a configuration: it runs once, and an executed instruction is a microsecond."""
+        """Return what measures a configuration: it runs once, and an instruction takes a microsecond."""
 
         def measured(call: Callable[[], object], *, quantiles: Sequence[float] | None = None, **_options: Any) -> Any:
-            before = self._executed
+            before = self.executed
             call()
-            time = (self._executed - before) / 1000
+            time = (self.executed - before) / _A_MILLISECOND
             return time if quantiles is None else [time] * len(quantiles)
 
         return measured

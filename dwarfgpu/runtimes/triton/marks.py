@@ -7,6 +7,7 @@ may have side effects, so it stays where the variable gets its value, and gets t
 from __future__ import annotations
 
 import ast
+import dataclasses
 import hashlib
 import itertools
 import os
@@ -25,6 +26,8 @@ from triton.language import core
 from dwarfgpu.runtimes.triton import variables
 from dwarfgpu.runtimes.triton.variables import MARK, Assigned, with_variables
 
+IS_POSSIBLE = hasattr(gluon_ir.GluonOpBuilder, "to_linear_layout")
+"""Whether Triton tells where the elements of a tensor are, which it does since 3.6."""
 _OPERATION = "tt.elementwise_inline_asm"
 _WORD = 32
 """The bits of a register: smaller elements are extended, since inline assembly would get several in one."""
@@ -106,7 +109,8 @@ def marking() -> Callable[[], None]:
     set_value, compile_body, compile_loop = (
         CodeGenerator.set_value, CodeGenerator.visit_compound_statement, CodeGenerator.visit_For
     )  # fmt: skip
-    lower, folder, optimizes = HIPBackend.make_llir, knobs.cache.dir, os.environ.get(_UNOPTIMIZED)
+    lower, optimize = HIPBackend.make_llir, HIPBackend.make_ttgir
+    folder, optimizes = knobs.cache.dir, os.environ.get(_UNOPTIMIZED)
     os.environ[_UNOPTIMIZED] = "1"
     knobs.cache.dir = os.path.join(folder, f"dwarfgpu-{_version()}")  # no other code has such variables
 
@@ -146,16 +150,22 @@ def marking() -> Callable[[], None]:
         marks = marks_of(module)
         return with_variables(lower(module, metadata, options), marks)
 
+    def unpipelined(module: Any, metadata: Any, options: Any) -> Any:
+        """Keep loops as they are: pipelines need copies of what is in them, which marks do not allow."""
+        return optimize(module, metadata, dataclasses.replace(options, num_stages=1))
+
     def end() -> None:
         CodeGenerator.set_value, CodeGenerator.visit_compound_statement, CodeGenerator.visit_For = (
             set_value, compile_body, compile_loop
         )  # fmt: skip
-        HIPBackend.make_llir, knobs.cache.dir = staticmethod(lower), folder
+        HIPBackend.make_llir, HIPBackend.make_ttgir = staticmethod(lower), staticmethod(optimize)
+        knobs.cache.dir = folder
         if optimizes is None:
             del os.environ[_UNOPTIMIZED]
 
     CodeGenerator.set_value, CodeGenerator.visit_compound_statement = with_mark, with_parameters
     CodeGenerator.visit_For, HIPBackend.make_llir = without_place, staticmethod(lowered)
+    HIPBackend.make_ttgir = staticmethod(unpipelined)
     return end
 
 
@@ -192,7 +202,7 @@ def _assigned(builder: Any, name: str, element: str, value: Any) -> Assigned:
         return Assigned(name, element, held=None)
     if not kind.startswith("tensor<"):
         return Assigned(name, element)
-    shape = value.get_shape()
+    shape = [int(extent) for extent in kind[len("tensor<") :].split("x") if extent.isdecimal()]
     _, _, attribute = kind[:-1].partition(", ")
     layout = builder.get_gluon_layout_from_tensor(value)
     linear = layout

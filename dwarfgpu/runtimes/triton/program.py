@@ -58,6 +58,15 @@ class TensorOrigin:
         return None if place or is_beside else f"element [{', '.join(map(str, index))}]"
 
 
+@define
+class _Range:
+    """Memory that a kernel may access."""
+
+    start: int
+    size: int
+    tensor: TensorOrigin
+
+
 @define(eq=False)
 class TritonProgram(CallingProgram):
     """A process in which Triton launches kernels."""
@@ -104,7 +113,7 @@ class TritonProgram(CallingProgram):
         while self._scratch:
             self.device.free(self._scratch.pop())
         kernel = self.modules[request["module"]].kernel(request["name"])
-        self._use([TensorOrigin(*row[2:]) for row in request["tensors"]], [row[:2] for row in request["tensors"]])
+        self._use([_Range(start, size, TensorOrigin(*origin)) for start, size, *origin in request["tensors"]])
         values = [bytes.fromhex(value) for value in request["values"]]
         programs, scratch = request["grid"], request["scratch"]
         if scratch:
@@ -133,24 +142,24 @@ class TritonProgram(CallingProgram):
             text = f"{launch.name} is not executed: {self.device.failed.name} has failed"
         return {"target": self.device.target, "executed": 0 if launch is None else launch.executed, "error": text}
 
-    def _use(self, tensors: Sequence[TensorOrigin], places: Sequence[Sequence[int]]) -> None:
+    def _use(self, tensors: Sequence[_Range]) -> None:
         """Let kernels access the memory of some tensors, and of no others. Ranges that share bytes are one."""
-        ranges: list[tuple[int, int, TensorOrigin]] = []
-        for (start, size), tensor in sorted(zip(places, tensors, strict=True), key=lambda pair: pair[0][0]):
-            if ranges and start < ranges[-1][0] + ranges[-1][1]:
-                first, length, known = ranges[-1]
-                ranges[-1] = first, max(length, start + size - first), known
-            elif size:
-                ranges.append((start, size, tensor))
-        wanted = {start: size for start, size, _tensor in ranges}
+        ranges: list[_Range] = []
+        for tensor in sorted((each for each in tensors if each.size), key=lambda each: each.start):
+            if ranges and tensor.start < ranges[-1].start + ranges[-1].size:
+                ranges[-1].size = max(ranges[-1].size, tensor.start + tensor.size - ranges[-1].start)
+            else:
+                ranges.append(tensor)
+        wanted = {each.start: each.size for each in ranges}
         for address, memory in [*self.device.pinned.items()]:
             if wanted.get(address) != memory.buffer.size:
                 self.device.forget(address)
-        for start, size, tensor in ranges:
-            if start in self.device.pinned:
-                self.device.pinned[start].buffer.origin = tensor
+        for each in ranges:
+            if each.start in self.device.pinned:
+                self.device.pinned[each.start].buffer.origin = each.tensor
             else:
-                self.device.pin(PinnedMemory(self.number, Allocation(start, size, HOST, tensor)))
+                buffer = Allocation(each.start, each.size, HOST, each.tensor)
+                self.device.pin(PinnedMemory(self.number, buffer))
 
 
 @API("word tritonLoad(const void *request, size_t size)")

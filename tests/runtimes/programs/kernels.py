@@ -227,7 +227,7 @@ def scans(rng):
 def sort_kernel(x, out, N: tl.constexpr):
     at = tl.arange(0, N)
     tl.store(out + at, tl.sort(tl.load(x + at)))
-    tl.store(out + N + at, tl.flip(tl.load(x + at)))
+    tl.store(out + N + at, tl.flip(tl.load(x + at), 0))
 
 
 @case

@@ -1,0 +1,299 @@
+"""Faults in kernels: whether the Python line and the tensor are named. Each is marked with its name at its line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import triton
+import triton.language as tl
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+import dwarfgpu.triton as dt
+
+FAULTS: dict[str, tuple[Callable[[], Any], str]] = {}
+
+
+def fault(tensor: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    def put(function: Callable[[], Any]) -> Callable[[], Any]:
+        FAULTS[function.__name__] = function, tensor
+        return function
+
+    return put
+
+
+def arr(shape: Any, kind: str = "f4") -> Any:
+    return np.zeros(shape, kind)
+
+
+@triton.jit
+def k_read_past(x, out, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at, mask=at < n)  # read_past
+    tl.store(out + at, v, mask=at < n)
+
+
+@fault("`x")
+def read_past():
+    k_read_past[1,](dt.tensor(arr(100)), dt.tensor(arr(128)), 110, B=128)
+
+
+@triton.jit
+def k_write_past(x, out, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + at, mask=at < 100)
+    tl.store(out + at, v)  # write_past
+
+
+@fault("`out")
+def write_past():
+    k_write_past[2,](dt.tensor(arr(100)), dt.tensor(arr(100)), 100, B=64)
+
+
+@triton.jit
+def k_before(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at - 1)  # before
+    tl.store(out + at, v)
+
+
+@fault("`x")
+def before():
+    k_before[1,](dt.tensor(arr(64)), dt.tensor(arr(64)), B=64)
+
+
+@triton.jit
+def k_stride(x, out, stride, B: tl.constexpr):
+    r = tl.program_id(0)
+    at = tl.arange(0, B)
+    v = tl.load(x + r * stride + at)  # stride
+    tl.store(out + r * B + at, v)
+
+
+@fault("`x")
+def stride():
+    k_stride[8,](dt.tensor(arr((8, 64))), dt.tensor(arr((8, 64))), 72, B=64)
+
+
+@triton.jit
+def k_race(out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(out + at, at + tl.program_id(0))  # race
+
+
+@fault("`out")
+def race():
+    k_race[4,](dt.tensor(arr(64, "i4")), B=64)
+
+
+@triton.jit
+def k_update(x, out, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    s = tl.sum(tl.load(x + at), axis=0)
+    old = tl.load(out)
+    tl.store(out, old + s)  # update
+
+
+@fault("`out")
+def update():
+    k_update[4,](dt.tensor(np.ones(256, "f4")), dt.tensor(arr(1)), B=64)
+
+
+@triton.jit
+def k_neighbour(x, B: tl.constexpr):
+    p = tl.program_id(0)
+    at = tl.arange(0, B)
+    v = tl.load(x + (p + 1) % 4 * B + at)
+    tl.store(x + p * B + at, v)  # neighbour
+
+
+@fault("`x")
+def neighbour():
+    k_neighbour[4,](dt.tensor(arr(256)), B=64)
+
+
+@triton.jit
+def k_indices(x, idx, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    i = tl.load(idx + at)
+    v = tl.load(x + i)  # indices
+    tl.store(out + at, v)
+
+
+@fault("`x")
+def indices():
+    i = np.arange(64, dtype="i4")
+    i[7] = 5000
+    k_indices[1,](dt.tensor(arr(64)), dt.tensor(i), dt.tensor(arr(64)), B=64)
+
+
+@triton.jit
+def k_scatter(x, idx, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    i = tl.load(idx + at)
+    tl.store(out + i, tl.load(x + at))  # scatter
+
+
+@fault("`out")
+def scatter():
+    i = np.arange(64, dtype="i4")
+    i[7] = -3
+    k_scatter[1,](dt.tensor(arr(64)), dt.tensor(i), dt.tensor(arr(64)), B=64)
+
+
+@triton.jit
+def k_flag(data, flag, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    if tl.program_id(0) == 0:
+        tl.store(data + at, at)  # flag
+        tl.store(flag, 1)
+    else:
+        v = tl.load(data + at)
+        tl.store(out + at, v)
+
+
+@fault("`data")
+def flag():
+    k_flag[2,](dt.tensor(arr(64, "i4")), dt.tensor(arr(1, "i4")), dt.tensor(arr(64, "i4")), B=64)
+
+
+@triton.jit
+def k_atomic(out, n):
+    tl.atomic_add(out + tl.program_id(0), 1)  # atomic
+
+
+@fault("`out")
+def atomic():
+    k_atomic[8,](dt.tensor(arr(5, "i4")), 5)
+
+
+@triton.jit
+def k_mixed(out, n):
+    if tl.program_id(0) == 0:
+        tl.store(out, 7)  # mixed
+    else:
+        tl.atomic_add(out, 1)
+
+
+@fault("`out")
+def mixed():
+    k_mixed[4,](dt.tensor(arr(1, "i4")), 5)
+
+
+@triton.jit
+def k_mm(a, b, c, K: tl.constexpr):
+    r = tl.arange(0, 32)
+    total = tl.zeros((32, 32), tl.float32)
+    for first in range(0, K, 32):
+        inner = first + tl.arange(0, 32)
+        left = tl.load(a + r[:, None] * K + inner[None, :])  # mm
+        total = tl.dot(left, tl.load(b + inner[:, None] * 32 + r[None, :]), total)
+    tl.store(c + r[:, None] * 32 + r[None, :], total)
+
+
+@fault("`a")
+def mm():
+    k_mm[1,](dt.tensor(arr((32, 48), "f2")), dt.tensor(arr((64, 32), "f2")), dt.tensor(arr((32, 32))), K=64)
+
+
+@triton.jit
+def k_view(x, out, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at)  # view
+    tl.store(out + at, v)
+
+
+@fault("`x")
+def view():
+    base = arr(1000)
+    k_view[1,](dt.tensor(base[100:150]), dt.tensor(arr(64)), 64, B=64)
+
+
+@triton.jit
+def k_null(x, out, B: tl.constexpr, A: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(tl.cast(tl.cast(A, tl.int64), tl.pointer_type(tl.float32)) + at)  # null
+    tl.store(out + at, v)
+
+
+@fault("0x1000")
+def null():
+    k_null[1,](None, dt.tensor(arr(64)), B=64, A=4096)
+
+
+@gluon.jit
+def k_uninit(out, N: gl.constexpr, L: gl.constexpr, S: gl.constexpr):
+    at = gl.arange(0, N, layout=L)
+    kept = gl.allocate_shared_memory(gl.float32, [N], S)
+    v = kept.load(L)  # uninit
+    gl.store(out + at, v)
+
+
+LAY, SH = gl.BlockedLayout([1], [64], [4], [0]), gl.SwizzledSharedLayout(1, 1, 1, [0])
+
+
+@fault("local memory")
+def uninit():
+    k_uninit[1,](dt.tensor(arr(256)), N=256, L=LAY, S=SH)
+
+
+@triton.jit
+def k_row(x, out, n, B: tl.constexpr):
+    r = tl.program_id(0)
+    at = tl.arange(0, B)
+    v = tl.load(x + r * n + at, mask=at < n)
+    tl.store(out + r * n + at, v)  # row
+
+
+@fault("`out")
+def row():
+    k_row[4,](dt.tensor(arr((4, 50))), dt.tensor(arr((4, 50))), 50, B=64)
+
+
+@gluon.jit
+def k_barrier(x, out, N: gl.constexpr, L: gl.constexpr, M: gl.constexpr, S: gl.constexpr):
+    at = gl.arange(0, N, layout=L)
+    v = gl.load(x + at)
+    if gl.program_id(0) == 1:
+        gl.store(x + at + 64, v)  # barrier
+    gl.store(out + at, v)
+
+
+@fault("`x")
+def barrier():
+    k_barrier[2,](dt.tensor(arr(256)), dt.tensor(arr(256)), N=256, L=LAY, M=LAY, S=SH)
+
+
+@triton.jit
+def k_last(x, lock, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(x + at, tl.load(x + at) + 1)  # last
+    tl.atomic_add(lock, 1)
+
+
+@fault("`x")
+def last():
+    k_last[3,](dt.tensor(arr(64)), dt.tensor(arr(1, "i4")), B=64)
+
+
+def main() -> None:
+    with open(__file__) as file:
+        lines = file.read().splitlines()
+    for name, (launch, tensor) in FAULTS.items():
+        line = next(number for number, text in enumerate(lines, 1) if text.endswith(f"# {name}"))
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told), dt.use("gfx942", check="all"):
+            try:
+                launch()
+            except RuntimeError as error:
+                told.write(str(error))
+        text = " ".join(told.getvalue().split())
+        is_named = all(part in text for part in ("error:", f"faults.py:{line}", tensor))
+        print(f"{name}: {'named' if is_named else text}", flush=True)
+
+
+main()
