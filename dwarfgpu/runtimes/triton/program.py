@@ -59,7 +59,7 @@ class TensorOrigin:
 
 
 @define
-class _Range:
+class _TensorMemory:
     """Memory that a kernel may access."""
 
     start: int
@@ -113,7 +113,7 @@ class TritonProgram(CallingProgram):
         while self._scratch:
             self.device.free(self._scratch.pop())
         kernel = self.modules[request["module"]].kernel(request["name"])
-        self._use([_Range(start, size, TensorOrigin(*origin)) for start, size, *origin in request["tensors"]])
+        self._use([_TensorMemory(start, size, TensorOrigin(*origin)) for start, size, *origin in request["tensors"]])
         values = [bytes.fromhex(value) for value in request["values"]]
         programs, scratch = request["grid"], request["scratch"]
         if scratch:
@@ -142,9 +142,9 @@ class TritonProgram(CallingProgram):
             text = f"{launch.name} is not executed: {self.device.failed.name} has failed"
         return {"target": self.device.target, "executed": 0 if launch is None else launch.executed, "error": text}
 
-    def _use(self, tensors: Sequence[_Range]) -> None:
+    def _use(self, tensors: Sequence[_TensorMemory]) -> None:
         """Let kernels access the memory of some tensors, and of no others. Ranges that share bytes are one."""
-        ranges: list[_Range] = []
+        ranges: list[_TensorMemory] = []
         for tensor in sorted((each for each in tensors if each.size), key=lambda each: each.start):
             if ranges and tensor.start < ranges[-1].start + ranges[-1].size:
                 ranges[-1].size = max(ranges[-1].size, tensor.start + tensor.size - ranges[-1].start)
