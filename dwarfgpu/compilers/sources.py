@@ -48,9 +48,10 @@ _RARE = "rare.cl"  # few kernels call it
 _GROUPS = "groups.cl"  # functions across a wave or a work-group
 _ALL = "memory.cl", "conversions.cl", "functions.cl", "images.cl"  # nearly everything else; built in 15 s
 _ROCM = "rocm.cl"  # the names of ROCm's library
+_TEXTURES = "textures.hip"  # those of its images
 _LOCAL = "scratch.c"  # the local memory of work-groups
 _PRINT = "print.cl"  # what clang calls for `printf`
-_PARTS = (_LOCAL, _FIRST, *_ALL, _RARE, _GROUPS, _ROCM, _PRINT)
+_PARTS = (_LOCAL, _FIRST, *_ALL, _RARE, _GROUPS, _ROCM, _TEXTURES, _PRINT)
 """All parts: functions call only functions of earlier parts."""
 _NEEDS = {"images.cl": _ALL[1:3], _RARE: _ALL[1:3], _GROUPS: (_LOCAL,)}
 """The parts that each of these calls, besides `_FIRST`, which all parts call."""
@@ -194,7 +195,7 @@ def _library(clang: Clang, target: Target, options: tuple[str, ...]) -> Library:
 class Library:
     """The built-in functions, as bitcode for a clang, a processor and options."""
 
-    def __init__(self, clang: Clang, target: Target, options: tuple[str, ...]) -> None:
+    def __init__(self, clang: Clang, target: Target, options: Sequence[str]) -> None:
         # only options that change how functions are called: -mlink... names files, and -mllvm takes the next word
         machine = [word for word in options if word.startswith("-m") and not word.startswith(("-mllvm", "-mlink"))]
         versions = [word.partition("=")[2] for word in machine if word.startswith("-mcode-object-version=")]
@@ -269,6 +270,7 @@ class Library:
         language = part.rpartition(".")[2]
         # -fno-builtin: else clang turns the sin and cos in our sincos into a call of sincos
         words = [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
+        words += ["-fgpu-rdc"] if language == "hip" else []  # else clang drops what no kernel of a part calls
         processor = processor_named(self._target.processor)
         if part == _ROCM and processor is not None:
             words += [f"-DDG_ISA={processor.isa_version}", f"-DDG_LANES={self._target.lane_count}"]
@@ -277,7 +279,8 @@ class Library:
     def key(self, part: str) -> bytes:
         """Return the hash of all that the bitcode of a part depends on."""
         said = (self._clang.banner, self._clang.path, *self._words(part), part)
-        sources = (path.read_bytes() for path in (*sorted(_FOLDER.glob("*.h")), _FOLDER / part))
+        headers = _FOLDER.glob("hip/*.h" if part == _TEXTURES else "*.h")
+        sources = (path.read_bytes() for path in (*sorted(headers), _FOLDER / part))
         return hashlib.sha256(b"\0".join((*(word.encode(errors="replace") for word in said), *sources))).digest()
 
 
@@ -296,7 +299,7 @@ def _language_words(language: str, target: Target) -> list[str]:
 
 def device_parts(words: Sequence[str]) -> tuple[str, ...]:
     """Return all parts that kernels of a program may need: which ones they need is not known before linking."""
-    of_rocm = (_LOCAL, _GROUPS, _ROCM) if has_rocm(words) or "-mprintf-kind=hostcall" in words else ()
+    of_rocm = (_LOCAL, _GROUPS, _ROCM, _TEXTURES) if has_rocm(words) or "-mprintf-kind=hostcall" in words else ()
     return (_FIRST, *_ALL, _RARE, *of_rocm, _PRINT)
 
 
@@ -304,6 +307,8 @@ def _parts_of(name: str) -> tuple[str, ...]:
     """Return the parts of the library that may define a function, and those that they need."""
     if name == "__printf_alloc":
         return (_PRINT,)
+    if name.startswith("__ockl_image_"):
+        return (_TEXTURES,)
     if name.startswith(("__ocml_", "__ockl_", "__oclc_", "__atomic_work_item_fence")):
         return (_ROCM,)
     is_of_groups = name.startswith(("sub_group_", "work_group_", "get_sub_group_"))

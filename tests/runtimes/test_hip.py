@@ -347,7 +347,14 @@ def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
 @pytest.mark.sampled(3)
 def test_programs_linked_with_a_library_of_rocm(tmp_path: Path, major: int, version: str) -> None:
     """They name its SONAME and the version of each symbol; nothing is printed about versions."""
-    names = ["hipMalloc", "hipMemcpy", "hipFree", "hipIpcGetMemHandle", "hipGetDeviceProperties"]
+    names = [
+        "hipMalloc",
+        "hipMemcpy",
+        "hipFree",
+        "hipIpcGetMemHandle",
+        "hipCreateChannelDesc",
+        "hipGetDeviceProperties",
+    ]
     old, new = "hip_4.2 { global: hip*; local: *; };", ""
     if major >= 6:  # a function that is new in a version has that one; the others keep theirs
         names[-1] += "R0600"
@@ -468,7 +475,7 @@ def test_the_c_of_the_library(tmp_path: Path) -> None:
         done = subprocess.run([compiler, *words, *more, *sources], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     done = dwarfgpu("exec", tmp_path / "plain")
-    assert done.stdout == "copied 1\nnot supported 801\nnull (nil)\nproperties 0 gfx1100 32 Z\n"
+    assert done.stdout == "copied 1\nnot supported 801\nnull (nil)\nformat 32 16 0 2\nproperties 0 gfx1100 32 Z\n"
     assert done.stderr.splitlines()[0] == "warning: hipIpcGetMemHandle is not supported"
     assert "ERROR" not in done.stderr
     assert "runtime error" not in done.stderr

@@ -1,9 +1,10 @@
 // The part of HIP's door that is not made from prototypes: `<<<...>>>` pushes its configuration, which the stub of the
-// kernel pops in the same thread.
+// kernel pops in the same thread; and a function that returns a structure.
 #include "core.h"
 
 typedef struct { uint32_t x, y, z; } dim3;
 typedef struct { dim3 grid, block; size_t shared; word stream; } configuration;
+typedef struct { int bits[4], kind; } format;
 
 enum { MOST_PUSHED = 16, NO_DEVICE = 100, INVALID_CONFIGURATION = 9 };
 
@@ -25,3 +26,5 @@ API int __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, word 
   *grid = last.grid, *block = last.block, *shared = last.shared, *stream = last.stream;
   return 0;
 }
+
+API format hipCreateChannelDesc(int x, int y, int z, int w, int kind) { return (format){{x, y, z, w}, kind}; }

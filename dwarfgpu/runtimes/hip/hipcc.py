@@ -20,7 +20,7 @@ OF_HIPCC = "HCC_AMDGPU_TARGET"
 _ARCH = "--offload-arch="
 _LANGUAGE = "-x"
 _ONLY_DEVICE = "--cuda-device-only"
-_LINKED_CODE = "-fgpu-rdc"
+_LINKED_CODE, _PRINTING = "-fgpu-rdc", "-mprintf-kind="
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
 _MAIN = re.compile(rb"^[ \t]*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 _WITH_VALUES = "-o", "-I", "-D", "-include", "-MF", "-MT", "-isystem", "-Xclang"
@@ -71,7 +71,7 @@ def _device_words(clang: Clang, words: Sequence[str], processors: Sequence[str],
     found += [] if any(word.startswith("-g") for word in words) else ["-g"]
     found += [f"--hip-device-lib-path={folder.path}"]
     for number, (processor, target) in enumerate(zip(processors, targets, strict=True)):
-        library = Library(clang, target, ())
+        library = Library(clang, target, [word for word in words if word.startswith(_PRINTING)][-1:])
         found += [] if number else library.options
         own = [f"-Xarch_{processor}"] if len(processors) > 1 else []
         for path in library.written(device_parts(words), folder, f".{number}.bc"):

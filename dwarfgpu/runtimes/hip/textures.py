@@ -114,7 +114,11 @@ async def create_texture(call: HostCall, pointer: int, resource: int, texture: i
     return errors.SUCCESS
 
 
-@API("hipError_t hipCreateSurfaceObject(void **object, const void *resource)")
+@API(
+    "hipError_t hipCreateSurfaceObject(void **object, const void *resource)",
+    # as the headers of HIP 5 declare it
+    "hipError_t _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc(void **object, const void *resource)",
+)
 async def create_surface(call: HostCall, pointer: int, resource: int) -> int:
     if not pointer or not resource:
         return Failure(errors.INVALID_VALUE)
@@ -143,7 +147,10 @@ def destroy_texture(call: HostCall, object_: int) -> int:
     return _destroy(call, object_, is_surface=False)
 
 
-@API("hipError_t hipDestroySurfaceObject(void *object)")
+@API(
+    "hipError_t hipDestroySurfaceObject(void *object)",
+    "hipError_t _Z23hipDestroySurfaceObjectP13__hip_surface(void *object)",
+)
 def destroy_surface(call: HostCall, object_: int) -> int:
     return _destroy(call, object_, is_surface=True)
 

@@ -6,6 +6,7 @@ int hipMalloc(void **, size_t);
 int hipMemcpy(void *, const void *, size_t, int);
 int hipFree(void *);
 int hipIpcGetMemHandle(void *, void *);
+struct format { int x, y, z, w, kind; } hipCreateChannelDesc(int, int, int, int, int);
 #ifdef R0600 /* HIP 6 and later: where hipDeviceProp_t has gcnArchName and warpSize, and its size */
 int hipGetDevicePropertiesR0600(void *, int);
 #define hipGetDeviceProperties hipGetDevicePropertiesR0600
@@ -23,6 +24,8 @@ int main(void) {
   int error = hipMemcpy(back, device, sizeof back, 2);
   printf("copied %d\n", !error && !memcmp(there, back, sizeof back));
   printf("not supported %d\nnull %p\n", hipIpcGetMemHandle(&handle, device), handle);
+  struct format pair = hipCreateChannelDesc(32, 16, 0, 0, 2);
+  printf("format %d %d %d %d\n", pair.x, pair.y, pair.w, pair.kind);
   int lanes;
   memset(there, 90, sizeof there);
   error = hipGetDeviceProperties(there, 0);

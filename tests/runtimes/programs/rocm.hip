@@ -33,17 +33,45 @@ template <class T> __global__ void rounded(const T *in, Results<T> *out) {
   for (int how = 0; how < 3; how++) out[3 * i + how] = here(in[3 * i], in[3 * i + 1], in[3 * i + 2], how);
 }
 __global__ void constants(int *right) {
-  right[0] = __oclc_ISA_version == VERSION && __oclc_wavefrontsize64 == (__builtin_amdgcn_wavefrontsize() == 64);
+  bool is_version = __oclc_ISA_version == VERSION && __oclc_wavefrontsize64 == (__builtin_amdgcn_wavefrontsize() == 64);
   int i = __ockl_get_local_id(0);
   int sum = __ockl_wfred_add_i32(i), either = __ockl_wfred_or_u32(8 | i), odd = __ockl_wfred_xor_i64(i / 7);
   double least = __ockl_wfred_min_f64(i - 2.5), most = __ockl_wfred_max_u64(i);
   right[1] = sum == 28 && either == 15 && odd == 1 && least == -2.5 && most == 7;
   __ockl_grid_sync();
-  right[0] &= !__ockl_grid_is_valid() && __ockl_multi_grid_num_grids() == 1;
+  right[0] = is_version && !__ockl_grid_is_valid() && __ockl_multi_grid_num_grids() == 1;
   int *block = (int *)__ockl_dm_alloc(sizeof *block);
   *block = i;
   if (__ockl_wfred_add_i32(*block) == sum) right[2] = 1;
   __ockl_dm_dealloc((unsigned long)block);
+}
+/* A texture of 4 x 2 pairs of floats: between texels, beyond the edge, one texel, and one that is written. */
+__global__ void sampled(float *out, unsigned __attribute__((address_space(4))) *texture) {
+  dg_v4 between = __ockl_image_sample_2D(texture, texture + 12, dg_v2{2, 1}), beyond = __ockl_image_sample_2D(texture, texture + 12, dg_v2{9, 9});
+  dg_v4 one = __ockl_image_load_2D(texture, dg_i2{3, 1});
+  __ockl_image_store_2D(texture, dg_i2{0, 1}, one * 2);
+  dg_v4 written = __ockl_image_load_2D(texture, dg_i2{0, 1});
+  float all[] = {between.x, between.y, beyond.x, beyond.y, one.x, one.y, written.x, written.y};
+  for (float each : all) *out++ = each;
+  *out++ = __ockl_image_channel_data_type_2D(texture), *out = __ockl_image_channel_order_2D(texture);
+}
+void texture() {
+  struct { int type, unused; void *texels; int format[5]; size_t width, height, pitch; } resource = {3, 0, nullptr, {32, 32, 0, 0, 2}, 4, 2, 64};
+  struct { int modes[3], filter, read, gamma; float border[4]; int rest[6]; } about = {{1, 1, 1}, 1};
+  unsigned __attribute__((address_space(4))) *object;
+  float texels[2][16] = {}, *out, there[10];
+  for (int i = 0; i < 16; i++) texels[i / 8][i % 8] = i;
+  (void)hipMalloc(&resource.texels, sizeof texels); (void)hipMalloc((void **)&out, sizeof there);
+  (void)hipMemcpy(resource.texels, texels, sizeof texels, hipMemcpyHostToDevice);
+  if (hipCreateTextureObject(&object, &resource, &about, nullptr)) printf("no texture\n");
+  sampled<<<1, 1>>>(out, object);
+  (void)hipMemcpy(there, out, sizeof there, hipMemcpyDeviceToHost);
+  for (float each : there) printf("%g ", each);
+  (void)hipDestroyTextureObject(object);
+  __hip_surface *surface; // those of HIP 5 are functions of C++
+  printf("%d %d ", hipCreateSurfaceObject(&surface, (hipResourceDesc *)&resource), hipDestroySurfaceObject(nullptr));
+  (void)hipFree(resource.texels); (void)hipFree(out);
+  printf("texels\n");
 }
 /* Count the results that are not those of the host, which is set to the same rounding. */
 template <class T, class Bits> void compare(int least, int most) {
@@ -81,6 +109,7 @@ int main() {
   (void)hipFree(out);
   compare<float, int>(-70, 70); compare<float, int>(-149, -60);
   compare<double, long>(-500, 500); compare<double, long>(-1074, -500);
+  texture();
   int *right, are_right[3];
   (void)hipMalloc((void **)&right, sizeof are_right);
   constants<<<1, 8>>>(right);
@@ -101,5 +130,6 @@ int main() {
 // 0 0 0 0 0 0
 // 0 0 0 0 0 0
 // 0 0 0 0 0 0
+// 7 8 14 15 14 15 28 30 15 3 1 0 texels
 // constants 1, waves 1, memory 1
-// 6 launches, 4 kernels, no error
+// 7 launches, 5 kernels, no error

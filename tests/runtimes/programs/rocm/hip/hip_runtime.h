@@ -11,6 +11,8 @@ enum hipMemcpyKind { hipMemcpyHostToHost, hipMemcpyHostToDevice, hipMemcpyDevice
 extern "C" {
 hipError_t hipMalloc(void **pointer, size_t size);
 hipError_t hipFree(void *pointer);
+hipError_t hipCreateTextureObject(unsigned __attribute__((address_space(4))) **object, const void *resource, const void *texture, const void *view);
+hipError_t hipDestroyTextureObject(unsigned __attribute__((address_space(4))) *object);
 hipError_t hipMemcpy(void *to, const void *from, size_t size, hipMemcpyKind kind);
 hipError_t hipDeviceSynchronize();
 hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream);
@@ -19,6 +21,14 @@ hipError_t __hipPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, hi
 __device__ size_t __ockl_get_local_id(unsigned);
 __device__ unsigned __ockl_activelane_u32();
 __device__ int __ockl_wgred_add_i32(int);
+typedef float dg_v2 __attribute__((ext_vector_type(2)));
+typedef float dg_v4 __attribute__((ext_vector_type(4)));
+typedef int dg_i2 __attribute__((ext_vector_type(2)));
+__device__ dg_v4 __ockl_image_sample_2D(unsigned __attribute__((address_space(4))) *, unsigned __attribute__((address_space(4))) *, dg_v2);
+__device__ dg_v4 __ockl_image_load_2D(unsigned __attribute__((address_space(4))) *, dg_i2);
+__device__ void __ockl_image_store_2D(unsigned __attribute__((address_space(4))) *, dg_i2, dg_v4);
+__device__ int __ockl_image_channel_data_type_2D(unsigned __attribute__((address_space(4))) *);
+__device__ int __ockl_image_channel_order_2D(unsigned __attribute__((address_space(4))) *);
 __device__ int __ockl_wfred_add_i32(int);
 __device__ void __ockl_grid_sync();
 __device__ int __ockl_grid_is_valid();
@@ -41,3 +51,7 @@ __device__ unsigned long __ockl_fprintf_append_args(unsigned long m, unsigned n,
                                                     unsigned long, unsigned long, unsigned long, unsigned long, unsigned is_last);
 __device__ unsigned long __ockl_fprintf_append_string_n(unsigned long m, const char *text, unsigned long size, unsigned is_last);
 }
+struct __hip_surface;
+struct hipResourceDesc;
+hipError_t hipCreateSurfaceObject(__hip_surface **object, const hipResourceDesc *resource);
+hipError_t hipDestroySurfaceObject(__hip_surface *object);
