@@ -53,6 +53,11 @@ def type_text(type: t.Type, declarator: str = "", *, is_cplus: bool | None = Non
     return Declarer(is_cplus=known, has_spaces=has_spaces).text(type, declarator, -1, 0)
 
 
+def _is_named(array: t.Array) -> bool:
+    """Return whether an array is known by its name, as tensors are, which no entry declares as arrays."""
+    return array.die is None and array.name is not None
+
+
 class Declarer:
     """Writes declarations in the words of one language.
 
@@ -83,7 +88,7 @@ class Declarer:
         _, inner = self.unwrapped(type, show)
         base, rest = self.parts(type, declarator, show, level, depth, is_spaced=bool(declarator))
         is_compound = isinstance(inner, (t.Pointer, t.MemberPointer, t.Function)) or (
-            isinstance(inner, t.Array) and not inner.is_vector and not inner.name
+            isinstance(inner, t.Array) and not inner.is_vector and not _is_named(inner)
         )
         is_apart = rest and rest[0] not in " [" if self.is_tight else declarator or is_compound
         return f"{base} {rest}" if is_apart else base + rest
@@ -126,7 +131,7 @@ class Declarer:
         if isinstance(inner, t.Function):
             return self.parts(inner.result, f"{rest}({self.parameters(inner, depth)})", show, level, depth + 1)
         front = "".join(f"{word} " for word in ORDER if word in words)
-        if not isinstance(inner, t.Array) or inner.name:
+        if not isinstance(inner, t.Array) or _is_named(inner):
             return front + self.named(inner, show, level, depth), rest
         rest += self._bounds(inner)
         base, rest = self.parts(inner.element, rest, show, level, depth + 1, is_spaced=is_spaced)

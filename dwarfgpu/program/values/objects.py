@@ -399,9 +399,9 @@ class Elements:
         """Return the element at a position, counted from 0. As in C, the position may lie past the end, or below 0."""
         if self.state is not None:
             raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
-        if isinstance(self.place.storage, Bytes) and not 0 <= position < self.length:
+        if self.place.storage.is_bounded and not 0 <= position < self.length:
             message = f"there is no element {position + self.lower}: there are {self.length}"
-            raise UsageError(message, kind="bad_index")  # beyond a row of a value in no memory is the next row
+            raise UsageError(message, kind="bad_index")  # beyond a row is the next one
         return self.owner.beside(self.element, self.place.moved(position * self.stride))
 
 

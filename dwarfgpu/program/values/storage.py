@@ -92,6 +92,8 @@ class Storage:
     __slots__ = ()
     byte_order: Any
     """A `ByteOrder`."""
+    is_bounded = False
+    """Whether an index outside of an array is an error, as in Python, and not the memory beside it, as in C."""
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         """Read bits, and a mask of those that have no value."""

@@ -142,6 +142,7 @@ class TensorBytes(Bytes):
     """The bytes of a tensor, and which of them have no value."""
 
     __slots__ = ("data", "undefined")
+    is_bounded = True
 
     def __init__(self, data: bytes, undefined: bytes) -> None:
         super().__init__(data, "little", undefined)
