@@ -162,6 +162,8 @@ def marking() -> Callable[[], None]:
         knobs.cache.dir = folder
         if optimizes is None:
             del os.environ[_UNOPTIMIZED]
+        else:
+            os.environ[_UNOPTIMIZED] = optimizes
 
     CodeGenerator.set_value, CodeGenerator.visit_compound_statement = with_mark, with_parameters
     CodeGenerator.visit_For, HIPBackend.make_llir = without_place, staticmethod(lowered)
