@@ -99,7 +99,7 @@ def test_a_wave_needs_nothing_and_comments_are_ignored():
     machine = snapshot.of_document({"schema": 1, "target": "gfx1100", "waves": [{}, {}]})
     assert machine.ids == ["0", "1"]
     assert machine.groups().tolist() == [-1, -1]
-    assert "in no work-group" in str(raised(EvaluationError, read, machine, "local", 0, 4))
+    assert "belongs to no known work-group" in str(raised(EvaluationError, read, machine, "local", 0, 4))
     document = changed(comment=["anything", 1.5], waves=[{"id": "1:1:1:1", "comment": {"s0": "n"}}], memory=None)
     document["dispatches"][0] |= {}
     assert snapshot.of_document(document).ids == ["1:1:1:1"]
