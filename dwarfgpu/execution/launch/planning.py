@@ -78,9 +78,11 @@ def plan(
     if not 0 <= padding <= MOST_PADDING:
         raise UsageError(f"{padding} bytes of padding: there are 0 to {MOST_PADDING} before and after each buffer")
     addresses = addresses or Addresses()
+    triton = triton_launch(file)
+    if triton is not None:
+        triton.name_arguments(file)
     facts = _facts(file, kernel_name)
     target, processor = _target(file, facts)
-    triton = triton_launch(file)
     if triton is not None and triton.kernel != facts.kernel.name:
         triton = None
     shape = geometry(options.grid, options.work_group or _work_group(facts.kernel, triton), target.lane_count)

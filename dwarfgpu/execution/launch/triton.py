@@ -34,6 +34,12 @@ class TritonLaunch:
     arguments: tuple[str, ...]
     """The arguments of the source with their types, as ``NAME.ttir`` has them; empty without that file."""
 
+    def name_arguments(self, file: CodeObject) -> None:
+        """Give the arguments of its kernel the names of the source, which its metadata does not have."""
+        known = [kernel.metadata.args for kernel in file.kernels.kernels if kernel.metadata is not None]
+        if [len(args) for args in known] == [len(self.arguments) + self.added]:
+            file.kernels = file.kernels.with_arguments([(each.partition(" ")[0], None) for each in self.arguments])
+
 
 def triton_launch(file: CodeObject) -> TritonLaunch | None:
     """Return how Triton launches a kernel of a code object; None where no file beside it says so."""

@@ -497,6 +497,18 @@ def test_triton_names_the_kernel_and_its_work_group(tmp_path, named):
     assert message in done.stderr
 
 
+def test_arguments_have_the_names_of_the_source(tmp_path):
+    path, facts = tmp_path / "add_scaled.hsaco", {"name": "add_scaled", "num_warps": 4, "threads_per_warp": 64}
+    path.write_bytes(Path(TRITON).read_bytes())
+    (tmp_path / "add_scaled.json").write_text(json.dumps(facts | {"global_scratch_size": 0, "profile_scratch_size": 0}))
+    kinds = {"a": "!tt.ptr<f32>", "b": "!tt.ptr<f32>", "sum": "!tt.ptr<f32>", "count": "i32", "factor": "f32"}
+    signature = ", ".join(f"%{name}: {kind} loc(#a)" for name, kind in kinds.items())
+    (tmp_path / "add_scaled.ttir").write_text(f"module {{\n  tt.func public @add_scaled({signature}) {{\n}}\n")
+    values = [f"{name}={value}" for name, value in zip(kinds, SCALED.values(), strict=True)]
+    done = run_command("run", str(path), "--grid", "1024", *values[::-1], "--print", "sum")
+    assert done.stdout.endswith("sum = {1, 3, 5, 7, 9, 11, 13, 15, ...} (1024 float32)\n")
+
+
 FOLDER = Path("fixtures/amdgpu")
 OBJECTS = ["cl-kernels.gfx1100.w32.O2.v5.o", "cl-kernels.gfx90a.w64.O0.v5.o", "cl-kernels.gfx90a.w64.O2.v4.o"]
 SOURCE = """
