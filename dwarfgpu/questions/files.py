@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -348,6 +349,8 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
     path = arguments.words[0] if arguments.words else selection.opened.file.image.path
     if path is None:
         raise arguments.wrong("needs a FILE")
+    if os.path.isdir(path):
+        return _kernels_in(path)
     contents = list_contents(**source_of(path))
     return Document(
         contents_json(contents),
@@ -356,6 +359,23 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
         row={"file": contents.name},
         problems=contents.problems,
     )
+
+
+_KERNEL = Record("name:Kernel target=file.target.target_id:Target file=file.name:File")
+
+
+def _kernels_in(folder: str) -> Document:
+    """List the kernels of a folder such as Triton's cache, the newest first."""
+    rows: list[Any] = []
+    problems: list[DwarfGpuError] = []
+    paths = [path for end in ("hsaco", "co") for path in Path(folder).rglob(f"*.{end}") if path.is_file()]
+    for path in sorted(paths, key=lambda path: (-path.stat().st_mtime, path)):
+        try:
+            file = opened(str(path))
+            rows += (SimpleNamespace(name=name, file=file) for name in file.kernel_names())
+        except DwarfGpuError as error:
+            problems.append(error)
+    return listing("kernels", _KERNEL, rows, empty="no kernels: no file ends with .hsaco or .co", problems=problems)
 
 
 # --- Snapshots by themselves ------------------------------------------------------------------------------------------

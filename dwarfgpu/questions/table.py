@@ -414,11 +414,12 @@ COMMANDS = (
                  "-name: the functions, variables, types and symbols with this name."),
     question("info images", "the code objects in a file", "files.info_images", group=FILES, operands="[FILE]",
              shell=shell(LOOK, "ls", operand("NAME", FILE.help),
-                         examples=("dwarfgpu ls a.out", "dwarfgpu ls --json a.out",
+                         examples=("dwarfgpu ls a.out", "dwarfgpu ls --json a.out", "dwarfgpu ls ~/.triton/cache",
                                    "dwarfgpu info a.out@gfx90a")),
             help="Their index, kind, target, offset, size and format. FILE@INDEX or FILE@TARGET names a code object "
                  "in any command.\n\n"
-                 "An offset with a + is an offset in the decompressed bundle."),
+                 "An offset with a + is an offset in the decompressed bundle.\n\n"
+                 "Of a folder, such as Triton's cache, the kernels in its .hsaco and .co files, the newest first."),
     question("maint snapshot", "convert, check or summarise a snapshot", "files.snapshot",
              group=FILES, operands="convert|check|info FILE [NEW]", repeats="nothing",
              options=(option("-force", "convert even if code objects have changed"),

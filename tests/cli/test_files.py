@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,21 @@ def test_80_columns(name: str) -> None:
         done = run(*words)
         assert done.returncode == 0, done.stderr
         assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+
+
+def test_the_kernels_of_a_folder_are_listed(tmp_path):
+    """The newest first; what is broken is an error beside them, and a link that leads nowhere is no file."""
+    data = (ROOT / TINY).read_bytes()
+    for number, (name, content) in enumerate({"A/old.hsaco": data, "B/new.hsaco": data, "bad.co": b"?"}.items()):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        os.utime(path, (number, number))
+    (tmp_path / "gone.co").symlink_to(tmp_path / "nowhere")
+    done = run("ls", str(tmp_path), "--json")
+    found = [(row["name"], row["target"], Path(row["file"]).name) for row in json.loads(done.stdout)["kernels"]]
+    assert found == [("tiny", "gfx90a", "new.hsaco"), ("tiny", "gfx90a", "old.hsaco")]
+    assert "bad.co" in done.stderr
+    assert done.returncode == 3
+    (tmp_path / "empty").mkdir()
+    assert run("ls", str(tmp_path / "empty")).stdout == "no kernels: no file ends with .hsaco or .co\n"
