@@ -211,17 +211,45 @@ def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 _CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32)$")
 
+_SCALED = re.compile(r"v_cvt_scalef32_(?:(pk_)?(f32|f16|bf16)_(fp8|bf8|fp4)|pk_(fp8|bf8)_(f32|f16|bf16))$")
+
+
+def converted_bits(instruction: GpuInstruction) -> tuple[int, int] | None:
+    """Return which bits of its first source a conversion reads, and which of its destination it writes."""
+    selection, byte = (instruction.modifiers.get(name) for name in ("op_sel", "byte_sel"))
+    chosen, whole = selection or 0, 0xFFFFFFFF
+    if (plain := _CONVERSION.match(instruction.name)) is not None:
+        if plain[1]:
+            return 0xFFFF << 16 * (needed(instruction, "src0").half or chosen & 1), whole
+        if plain[2]:
+            return 0xFF << 8 * (byte or 0), whole
+        if plain[3] == "pk":
+            return whole, 0xFFFF << 16 * (instruction.destinations[0].half or chosen >> 3 & 1)
+        return whole, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
+    scaled = _SCALED.match(instruction.name)
+    if scaled is None:
+        return None
+    half = 0xFFFF << 16 * (chosen >> 3 & 1)
+    if scaled[4]:
+        return whole, half
+    is_pair = scaled[1] and scaled[3] != "fp4"
+    read = 0xFFFF << 16 * (chosen & 1) if is_pair else 0xFF << 8 * (chosen & 3)
+    return read, whole if scaled[1] or scaled[2] == "f32" else half
+
+
+def _lowest(mask: int) -> int:
+    """Return the number of the lowest bit that is set."""
+    return (mask & -mask).bit_length() - 1
+
 
 def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
     form = narrow_floats.narrow_format(match[2] or match[4], writer.processor)
-    modifiers = instruction.modifiers
-    selection = modifiers.get("op_sel", 0)
+    read, written = converted_bits(instruction) or (0, 0)
     source = needed(instruction, "src0")
     if match[2]:
         word = _word(writer, source, instruction, 0)
-        shift = 16 * (source.half or selection & 1) if match[1] else 8 * modifiers.get("byte_sel", 0)
         target = instruction.destinations[0]
-        writer.write(f"y = {word} >> {shift}")
+        writer.write(f"y = {word} >> {_lowest(read)}")
         for number in range(2 if match[1] else 1):
             text = f"{writer.name(narrow_floats.widened)}(y >> {8 * number} & 0xff, {writer.name(form)})"
             writer.set_vector(evolve(target, index=target.index + number), text, "f32", instruction)
@@ -234,28 +262,23 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
     if match[3] == "pk":
         right = writer.vector(second, "f32", instruction, 1)
         low, high = (f"{call}({text}, {format_name}, {narrowed}).astype('u4')" for text in (left, right))
-        new, bits = f"({low} | {high} << 8)", 16
-        place = 16 * (target.half or selection >> 3 & 1)
+        new = f"({low} | {high} << 8)"
     else:
         noise = writer.vector(second, "u32", instruction, 1)
-        new, bits = f"{call}({left}, {format_name}, {narrowed}, noise={noise}).astype('u4')", 8
-        place = 8 * modifiers.get("byte_sel", selection >> 2 & 3)
+        new = f"{call}({left}, {format_name}, {narrowed}, noise={noise}).astype('u4')"
     register = f"v[{target.index}]"
-    mask = (1 << bits) - 1 << place
-    writer.write_register(register, f"{new} << {place} | {register} & {~mask & 0xFFFFFFFF}")
-
-
-_SCALED = re.compile(r"v_cvt_scalef32_(?:(pk_)?(f32|f16|bf16)_(fp8|bf8|fp4)|pk_(fp8|bf8)_(f32|f16|bf16))$")
+    writer.write_register(register, f"{new} << {_lowest(written)} | {register} & {~written & 0xFFFFFFFF}")
 
 
 def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
     """Write a conversion to or from narrow floats with a power of two: the exponent of the last source."""
-    selection, target = instruction.modifiers.get("op_sel", 0), instruction.destinations[0]
+    (read, written), target = converted_bits(instruction) or (0, 0), instruction.destinations[0]
     sources = [each for number in range(3) if (each := instruction.operand(f"src{number}")) is not None]
     scale = (
         f"{writer.name(scaled_numbers.power_of)}({writer.vector(sources[-1], 'f32', instruction, len(sources) - 1)})"
     )
     register = f"v[{target.index}]"
+    kept = f" << {_lowest(written)} | {register} & {~written & 0xFFFFFFFF:#x}"
     if match[4]:
         if match[5] == "f32":
             parts = [writer.vector(each, "f32", instruction, at) for at, each in enumerate(sources[:2])]
@@ -267,12 +290,10 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, m
         form = writer.name(narrow_floats.narrow_format(match[4], writer.processor))
         tail = f"{form}, saturates={bool(writer.mode & OVERFLOW)}).astype('u4')"
         low, high = (f"{writer.name(narrow_floats.narrowed)}({part} / {scale}, {tail}" for part in parts)
-        place = 16 * (selection >> 3 & 1)
-        writer.write_register(register, f"({low} | {high} << 8) << {place} | {register} & {0xFFFF0000 >> place:#x}")
+        writer.write_register(register, f"({low} | {high} << 8){kept}")
         return
     kind, count, bits = match[2], 2 if match[1] else 1, 4 if match[3] == "fp4" else 8
-    shift = 16 * (selection & 1) if match[1] and bits == 8 else 8 * (selection & 3)
-    writer.write(f"y, z = {_word(writer, sources[0], instruction, 0)} >> {shift}, {scale}")
+    writer.write(f"y, z = {_word(writer, sources[0], instruction, 0)} >> {_lowest(read)}, {scale}")
     numbers = writer.name(scaled_numbers.numbers_of_kind(match[3]))
     results = [f"{numbers}.take(y >> {bits * at} & {(1 << bits) - 1}) * z" for at in range(count)]
     if kind == "f32":
@@ -283,8 +304,4 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, m
     made = writer.name(scaled_numbers.half_codes if kind == "f16" else scaled_numbers.bf16_codes)
     tail = f", saturates={bool(writer.mode & OVERFLOW)}" if kind == "f16" else ""
     halves = [f"{made}({each}{tail})" for each in results]
-    if count == 2:
-        writer.write_register(register, f"{halves[0]} | {halves[1]} << 16")
-    else:
-        place = 16 * (selection >> 3 & 1)
-        writer.write_register(register, f"{halves[0]} << {place} | {register} & {0xFFFF0000 >> place:#x}")
+    writer.write_register(register, f"{halves[0]} | {halves[1]} << 16" if count == 2 else f"{halves[0]}{kept}")

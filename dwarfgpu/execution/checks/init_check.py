@@ -38,6 +38,7 @@ from dwarfgpu.execution.checks.undefined_registers import DEFINED, origins_of, u
 from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, PropagationWriter, cells_of, compiled
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.lane_patterns import NO_LANES
+from dwarfgpu.execution.narrow_operations import converted_bits
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.semantics.functions import merged
@@ -621,6 +622,11 @@ class UndefinedStep:
         self._function: Callable[[WaveBatch], None] | None = None
         if "_mix" in name:
             self._count_halves()
+        converted = converted_bits(instruction)
+        if converted is not None:
+            read, self.written = converted
+            given = zip(sources, (read, 0xFFFFFFFF, 0xFFFFFFFF), strict=False)
+            self.masks = dict.fromkeys(dsts, 0) | {cell: bits for cells, bits in given for cell in cells}
 
     def _count_halves(self) -> None:
         instruction, masks = self.instruction, dict[Cell, int]()

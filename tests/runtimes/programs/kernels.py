@@ -394,6 +394,65 @@ def matmul_split(rng):
     yield c, a.astype("f4") @ b.astype("f4"), 1e-3
 
 
+NARROW = {"e4m3": (4, 3), "e5m2": (5, 2), "e2m1": (2, 1)}
+"""The bits of the exponent and of the fraction."""
+
+
+def narrow(codes, kind):
+    """The numbers of codes that are neither infinite nor NaN."""
+    exponent_bits, fraction_bits = NARROW[kind]
+    sign, rest = np.divmod(codes.astype(int), 1 << exponent_bits + fraction_bits)
+    exponent, fraction = np.divmod(rest, 1 << fraction_bits)
+    size = (fraction / 2**fraction_bits + (exponent > 0)) * 2.0 ** (
+        np.maximum(exponent, 1) - 2 ** (exponent_bits - 1) + 1
+    )
+    return np.where(sign, -size, size)
+
+
+@triton.jit
+def narrow_kernel(x, out, N: tl.constexpr, NARROW: tl.constexpr, WIDE: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out + at, tl.load(x + at).to(WIDE).to(NARROW).to(WIDE).to(tl.float32))
+
+
+@case
+def narrow_floats(rng):
+    """Each number becomes one of those that are nearest."""
+    for kind, name in (("e4m3", tl.float8e4nv), ("e5m2", tl.float8e5)):
+        known = narrow(np.arange(256)[np.arange(256) & 0x7F < 0x78], kind)
+        for wide in (tl.float32, tl.float16, tl.bfloat16):
+            x, out = rng.integers(-900, 900, 256).astype("f4") / 64, np.zeros(256, "f4")
+            if wide is tl.bfloat16:
+                x = of_bf16(to_bf16(x))
+            narrow_kernel[(1,)](dt.tensor(x), dt.tensor(out), 256, name, wide)
+            yield np.abs(out - x), np.abs(known[:, None] - x).min(axis=0), 0
+
+
+@triton.jit
+def scaled_kernel(a, b, c, p, q, SIZE: tl.constexpr, K: tl.constexpr, KIND: tl.constexpr, PACKED: tl.constexpr):  # noqa: PLR0917
+    at, k, s = tl.arange(0, SIZE), tl.arange(0, K // PACKED), tl.arange(0, K // 32)
+    x = tl.load(a + at[:, None] * (K // PACKED) + k[None, :])
+    y = tl.load(b + k[:, None] * SIZE + at[None, :])
+    scales = at[:, None] * (K // 32) + s[None, :]
+    z = tl.dot_scaled(x, tl.load(p + scales), KIND, y, tl.load(q + scales), KIND)
+    tl.store(c + at[:, None] * SIZE + at[None, :], z)
+
+
+@case
+def matmul_scaled(rng):
+    size, depth = 64, 128
+    for kind, (exponent_bits, fraction_bits) in NARROW.items():
+        codes = rng.integers(0, 2 << exponent_bits + fraction_bits, (2, size, depth)).astype("u1")
+        codes &= 0xFF ^ 1 << exponent_bits + fraction_bits - 1  # neither infinity nor NaN
+        scales = rng.integers(122, 133, (2, size, depth // 32)).astype("u1")
+        a, b = narrow(codes, kind) * np.repeat(2.0 ** (scales - 127.0), 32, axis=2)
+        packed = [each[:, ::2] | each[:, 1::2] << 4 if kind == "e2m1" else each for each in codes]
+        left, right, c = packed[0].copy(), packed[1].T.copy(), np.zeros((size, size), "f4")
+        tensors = [dt.tensor(each) for each in (left, right, c, *scales.copy())]
+        scaled_kernel[(1,)](*tensors, size, depth, kind, 2 if kind == "e2m1" else 1)
+        yield c, a @ b.T, 1e-3
+
+
 @triton.jit
 def persistent_kernel(a, b, c, n, k, tiles, PROGRAMS: tl.constexpr, B: tl.constexpr):
     per_row = n // B
