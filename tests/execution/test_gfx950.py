@@ -1,12 +1,16 @@
 """What GFX950 adds: functions of three bits, exchanges of rows, and loads that transpose; against their documents."""
 
+import re
+
 import numpy as np
 import pytest
 
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.narrow_operations import converted_bits
+from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.formulas import formulas
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
-from tests.builders.instruction_bench import InstructionBench
+from tests.builders.instruction_bench import InstructionBench, assembled
 
 LANES = 64
 NUMBERS = np.random.default_rng(950)
@@ -213,3 +217,31 @@ def test_numbers_of_four_bits_become_wide(it):
     assert (it.read(2, "f4")[0] == wide(words >> 16 & 15) * 2).all()
     assert (it.read(3, "f4")[0] == wide(words >> 20 & 15) * 2).all()
     assert (it.read(4)[0] << 16 == (wide(words & 15) / 2).astype(np.float32).view(np.uint32)).all()
+
+
+CONVERSIONS = """
+    v_cvt_scalef32_pk_f32_fp8 v[4:5], v0, v3          v_cvt_scalef32_pk_f32_bf8 v[4:5], v0, v3 op_sel:[1,0,0]
+    v_cvt_scalef32_f32_fp8 v4, v0, v3 op_sel:[0,1,0]  v_cvt_scalef32_f16_bf8 v4, v0, v3 op_sel:[1,0,1]
+    v_cvt_scalef32_f16_fp8 v4, v0, v3 op_sel:[1,1,0]  v_cvt_scalef32_pk_f16_fp8 v4, v0, v3 op_sel:[1,0,0]
+    v_cvt_scalef32_pk_bf16_bf8 v4, v0, v3             v_cvt_scalef32_pk_f32_fp4 v[4:5], v0, v3 op_sel:[1,1,0]
+    v_cvt_scalef32_pk_bf16_fp4 v4, v0, v3 op_sel:[1,0,0]
+    v_cvt_scalef32_pk_fp8_f32 v4, v0, v1, v3          v_cvt_scalef32_pk_bf8_f32 v4, v0, v1, v3 op_sel:[0,0,0,1]
+    v_cvt_scalef32_pk_fp8_f16 v4, v0, v3              v_cvt_scalef32_pk_bf8_bf16 v4, v0, v3 op_sel:[0,0,1]
+    v_cvt_pk_fp8_f32 v4, v0, v1                       v_cvt_pk_bf8_f32 v4, v0, v1 op_sel:[0,0,1]
+    v_cvt_sr_fp8_f32 v4, v0, v1 op_sel:[0,0,1,1]      v_cvt_pk_f32_fp8 v[4:5], v0
+"""
+
+
+@pytest.mark.parametrize("text", re.split(r"\s{2,}|\n", CONVERSIONS.strip()))
+def test_a_conversion_reads_and_writes_the_bits_that_are_told(it, text):
+    (code,) = assembled(it.assembler, text, "gfx950", LANES)
+    read, written = converted_bits(decode(code, 0, "gfx950", LANES))
+    words = registers(6)
+    words[:4] &= 0x3FFFFFFF & ~0x40404040  # neither infinity nor NaN, whatever they are
+    results = []
+    for source, old in ((words[0], words[4]), (words[0] ^ np.uint32(~read & 0xBFBFBFBF), words[5])):
+        it.vectors(source, words[1], words[2], words[3] | 0x3F000000, old, old)
+        it.execute([code])
+        results.append(it.read(4)[0])
+        assert (results[-1] & ~np.uint32(written) == old & ~np.uint32(written)).all()
+    assert (results[0] & written == results[1] & written).all()
