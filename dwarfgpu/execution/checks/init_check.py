@@ -623,7 +623,7 @@ class UndefinedStep:
         if "_mix" in name:
             self._count_halves()
         converted = converted_bits(instruction)
-        if converted is not None:
+        if converted is not None and instruction.variant != "sdwa":  # which says itself what it reads
             read, self.written = converted
             given = zip(sources, (read, 0xFFFFFFFF, 0xFFFFFFFF), strict=False)
             self.masks = dict.fromkeys(dsts, 0) | {cell: bits for cells, bits in given for cell in cells}
