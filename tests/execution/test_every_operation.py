@@ -20,7 +20,8 @@ from tests.builders.instruction_bench import MEMORY, InstructionBench, assembled
 from tests.builders.integer_models import signed
 from tools.isa_meanings import without_meaning
 
-PROCESSORS = [("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1200", 32)]
+PROCESSORS = [("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx950", 64), ("gfx1030", 32),
+              ("gfx1100", 32), ("gfx1200", 32)]  # fmt: skip
 NUMBERS = np.random.default_rng(77)
 LANES = 8
 """The lanes that execute, each with an address of its own."""
@@ -42,7 +43,8 @@ def operations(processor, lanes):
 
 @pytest.fixture(
     params=[
-        pytest.param(pair, id=pair[0], marks=pytest.mark.slow if pair[0] == "gfx942" else ()) for pair in PROCESSORS
+        pytest.param(pair, id=pair[0], marks=pytest.mark.slow if pair[0] in ("gfx942", "gfx950") else ())
+        for pair in PROCESSORS
     ]
 )
 def it(request, require_tool):
@@ -152,7 +154,7 @@ def line_of(it, name, word, bits):
         return f"{name} {target + ', ' if returned else ''}v10, {data}{', ' + other if two else ''}", returned
     if two:
         data = "v[2:3]" if bits == 32 else "v[2:5]"
-    flag = "glc" if it.generation < 11 and it.processor != "gfx942" else "sc0"
+    flag = "glc" if it.generation < 11 and it.processor not in ("gfx942", "gfx950") else "sc0"
     flag = "th:TH_ATOMIC_RETURN" if it.generation >= 12 else "glc" if it.generation == 11 else flag
     if space == "buffer":
         zero = "null" if it.generation >= 12 else "0"
@@ -654,7 +656,7 @@ def test_vector_registers_by_number(it):
 
 FAMILIES = re.compile(
     r"t?buffer_(load|store)_(d16_)?(hi_)?format_|v_(mfma|smfmac|wmma|swmmac)_|(global|scratch|buffer)_load_lds_"
-    r"|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_)?[bf][fp]8|(ds|global)_(read|load|write|store)_(dword_addtid|addtid_b32)"
+    r"|ds_read_b64_tr_b|v_permlane(16|32)_swap_|v_cvt_scalef32_|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_)?[bf][fp]8|(ds|global)_(read|load|write|store)_(dword_addtid|addtid_b32)"
 )
 """Families that other tests here go through: formats, matrices, loads to local memory, parts of registers."""
 
