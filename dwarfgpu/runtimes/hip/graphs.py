@@ -322,11 +322,11 @@ async def _kernel(call: HostCall, pointer: int) -> Made:
     if kernel is None:
         raise CallRefused(Failure(errors.INVALID_FUNCTION))
     segment = await arguments_of(call, kernel, arguments, extra)
-    return launch, (handle, (x, y, z), tuple(block), segment, shared, 0)
+    return launch, (handle, (x, y, z), tuple(block), segment, shared, False, 0)
 
 
 def _kernel_written(call: HostCall, node: GraphNode) -> bytes:
-    handle, grid, block, segment, shared, _stream = node.arguments
+    handle, grid, block, segment, shared, _is_cooperative, _stream = node.arguments
     kernel = call.process.kernel(handle)
     offsets = () if kernel is None else (offset for offset, _size in kernel.arguments)
     base = call.process.place(call, segment) if segment else 0

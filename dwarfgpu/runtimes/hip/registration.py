@@ -15,8 +15,6 @@ from dwarfgpu.runtimes.hip.streams import streamed
 from dwarfgpu.runtimes.hip.work import KERNEL, HipEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import ModuleKernel
     from dwarfgpu.runtimes.hip.program import HipProgram
@@ -126,7 +124,7 @@ def register_texture(_call: HostCall, _binary: int) -> None:
 )
 async def launch_kernel(
     call: HostCall, handle: int, grid: tuple[int, ...], block: tuple[int, ...], args: int, shared: int, stream: int,
-    launching: Callable[..., Any] | None = None,
+    *, is_cooperative: bool = False,
 ) -> Any:  # fmt: skip
     program: HipProgram = call.process
     if program.sticky():
@@ -141,7 +139,7 @@ async def launch_kernel(
         program.problem("invalid-launch", message, call)
         return Failure(errors.INVALID_FUNCTION)
     values = await call.gather(args, [size for _offset, size in kernel.arguments])
-    return (launching or launch)(call, handle, grid, block, kernel.segment(values), shared, stream)
+    return launch(call, handle, grid, block, kernel.segment(values), shared, is_cooperative, stream)
 
 
 @API(
@@ -149,7 +147,7 @@ async def launch_kernel(
     "void *stream)"
 )
 async def launch_kernel_together(call: HostCall, *arguments: Any) -> Any:
-    return await launch_kernel(call, *arguments, launch_together)
+    return await launch_kernel(call, *arguments, is_cooperative=True)
 
 
 @streamed(KERNEL)
@@ -160,30 +158,14 @@ def launch(
     block: tuple[int, ...],
     segment: bytes,
     shared: int,
+    is_cooperative: bool,  # noqa: FBT001 (a graph keeps arguments by their positions)
     _stream: int,
 ) -> Any:
-    """Launch a kernel with its arguments as they are in the segment."""
+    """Launch a kernel with its arguments as they are in the segment; blocks of a cooperative launch may wait."""
     kernel: ModuleKernel | None = call.process.kernel(handle)
     if kernel is None:
         return Failure(errors.INVALID_HANDLE)
-    return call.process.launch(call, kernel, grid, block, segment, shared)
-
-
-@streamed(KERNEL)
-def launch_together(
-    call: HostCall,
-    handle: int,
-    grid: tuple[int, ...],
-    block: tuple[int, ...],
-    segment: bytes,
-    shared: int,
-    _stream: int,
-) -> Any:
-    """Launch a kernel whose blocks wait for each other, as `launch`."""
-    kernel: ModuleKernel | None = call.process.kernel(handle)
-    if kernel is None:
-        return Failure(errors.INVALID_HANDLE)
-    return call.process.launch(call, kernel, grid, block, segment, shared, is_cooperative=True)
+    return call.process.launch(call, kernel, grid, block, segment, shared, is_cooperative=is_cooperative)
 
 
 @API(
@@ -206,19 +188,19 @@ async def launch_between_events(
 
 @API("hipError_t hipExtLaunchMultiKernelMultiDevice(const void *launches, int count, unsigned flags)")
 async def launch_on_devices(
-    call: HostCall, launches: int, count: int, _flags: int, launching: Callable[..., Any] | None = None
+    call: HostCall, launches: int, count: int, _flags: int, *, is_cooperative: bool = False
 ) -> Any:
     """Launch kernels as ``hipLaunchParams`` say; as there is one device, there is one launch."""
     if count != 1:
         return Failure(errors.INVALID_VALUE)
     handle, *sizes, arguments, shared, stream = _LAUNCH.unpack(await call.read(launches, _LAUNCH.size))
     blocks, threads = tuple(sizes[:3]), tuple(sizes[3:])
-    return await launch_kernel(call, handle, blocks, threads, arguments, shared, stream, launching)
+    return await launch_kernel(call, handle, blocks, threads, arguments, shared, stream, is_cooperative=is_cooperative)
 
 
 @API("hipError_t hipLaunchCooperativeKernelMultiDevice(const void *launches, int count, unsigned flags)")
 async def launch_together_on_devices(call: HostCall, *arguments: Any) -> Any:
-    return await launch_on_devices(call, *arguments, launch_together)
+    return await launch_on_devices(call, *arguments, is_cooperative=True)
 
 
 @API(
@@ -226,7 +208,7 @@ async def launch_together_on_devices(call: HostCall, *arguments: Any) -> Any:
     "unsigned by, unsigned bz, unsigned shared, void *stream, void **args)"
 )
 async def launch_function_together(call: HostCall, *arguments: Any) -> Any:
-    return await launch_function(call, *arguments, 0, launch_together)
+    return await launch_function(call, *arguments, is_cooperative=True)
 
 
 @API(
@@ -235,7 +217,7 @@ async def launch_function_together(call: HostCall, *arguments: Any) -> Any:
 )
 async def launch_function(
     call: HostCall, handle: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int,
-    args: int, extra: int = 0, launching: Callable[..., Any] | None = None,
+    args: int, extra: int = 0, *, is_cooperative: bool = False,
 ) -> Any:  # fmt: skip
     program: HipProgram = call.process
     if program.sticky():
@@ -244,7 +226,7 @@ async def launch_function(
     if kernel is None:
         return Failure(errors.INVALID_HANDLE)
     segment = await arguments_of(call, kernel, args, extra)
-    return (launching or launch)(call, handle, (gx, gy, gz), (bx, by, bz), segment, shared, stream)
+    return launch(call, handle, (gx, gy, gz), (bx, by, bz), segment, shared, is_cooperative, stream)
 
 
 async def arguments_of(call: HostCall, kernel: ModuleKernel, args: int, extra: int) -> bytes:
