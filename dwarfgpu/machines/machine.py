@@ -191,7 +191,7 @@ class Machine(WaveBackend):
         ``groups`` are the `group_numbers` of all waves, an array, if the caller has them.
         """
         first = self.wave_count
-        owners = {*dispatch} if hasattr(dispatch, "__iter__") else {dispatch}
+        owners = {dispatch} if isinstance(dispatch, int) else {*dispatch}
         if count and not NONE <= min(owners) <= max(owners) < len(self.dispatches):
             raise UsageError(f"a wave names an unknown dispatch: there are {len(self.dispatches)} dispatches")
         names = NumberedNames("", range(first, first + count)) if ids is None else ids

@@ -102,7 +102,7 @@ class WaitingWaves:
 
     @property
     def spin(self) -> Spin | None:
-        """The loop, if the wave that was found to be stuck in it is one of these."""
+        """The loop that one of these waves was found to be stuck in; None if there is none."""
         spin = self.site.spin
         return spin if spin is not None and spin.wave in self.numbers else None
 

@@ -216,7 +216,7 @@ __attribute__((noinline)) void dg_free(ulong address) {
   do PUT(block + 1, PLACE(head)); while (!CHANGE(&dg_freed[power], &head, (head >> 48) + 1 << 48 | (ulong)block));
 }
 
-/* ---- a grid that was launched cooperatively, whose work-groups have all started: the last one that comes lets all go on ---- */
+/* ---- cooperative launches: all work-groups have started, and the last one that arrives lets the others go on ---- */
 static __global atomic_uint dg_arrived, dg_passed;
 bool dg_is_cooperative(void) { return HIDDEN(ulong, DG_ABI >= 5 ? 88 : 48) != 0; }
 __attribute__((noinline, convergent)) void dg_grid_sync(void) {

@@ -82,8 +82,9 @@ ROUNDINGS(ulong, u64, float, f32) ROUNDINGS(long, s64, double, f64) ROUNDINGS(ul
   HERE T __ocml_sub_##r##_##s(T x, T y) { return __ocml_add_##r##_##s(x, -y); }
 IN_MODES(float, f32, 0, rtp, 1) IN_MODES(float, f32, 0, rtn, 2) IN_MODES(float, f32, 0, rtz, 3)
 IN_MODES(double, f64, 2, rtp, 1) IN_MODES(double, f64, 2, rtn, 2) IN_MODES(double, f64, 2, rtz, 3)
-/* A double is closer to a quotient or root of floats than to any float beside it, so it rounds as they do. Of doubles, the
-   rest that fma finds says on which side of the nearest one they are: of numbers around 1, where the rest is exact. */
+/* A quotient or root of floats that is no float is not so near to one that its nearest double is that float: so the double
+   rounds as it does. Of doubles, the rest that fma finds says on which side of the nearest one they are: of numbers
+   around 1, where the rest is exact. */
 #define RTP(x, rest) ((rest) > 0)
 #define RTN(x, rest) -((rest) < 0)
 #define RTZ(x, rest) ((x) > 0 ? RTN(x, rest) : RTP(x, rest))
