@@ -209,7 +209,7 @@ def piece_end(ev: Evaluation) -> None:
     ev.stack[-1] = convert.completed(top)
 
 
-@operation("DW_OP_composite", "-- L:location", "DWARF 6 (230524.1), 3.12 (1)", since="6")
+@operation("DW_OP_composite", "-- L:location", "DWARF 6 (230524.1), 3.12 (1)", since="6", storage="composite")
 def composite(_ev: Evaluation) -> Location:
     """Push an empty composite, to which pieces can be added."""
     return locations.at(locations.EMPTY)
@@ -224,7 +224,7 @@ def _check_vector(size: int, count: int, spec: str) -> None:
         raise IllFormed("bad_operand", message, spec=spec)
 
 
-@operation("DW_OP_LLVM_extend", "L:location -- L:location", "A.2.5.4.4.6 (4)", "S:uleb C:uleb")
+@operation("DW_OP_LLVM_extend", "L:location -- L:location", "A.2.5.4.4.6 (4)", "S:uleb C:uleb", storage="composite")
 def extend(ev: Evaluation, location: Location, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits that are all at L."""
     _check_vector(size, count, "A.2.5.4.4.6 (4)")
@@ -234,7 +234,7 @@ def extend(ev: Evaluation, location: Location, size: int, count: int) -> Locatio
 
 @operation(
     "DW_OP_LLVM_select_bit_piece", "L0:location L1:location M:integral -- L:location", "A.2.5.4.4.6 (5)",
-    "S:uleb C:uleb",
+    "S:uleb C:uleb", storage="composite",
 )  # fmt: skip
 def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits: part N is the Nth of L1 where bit N of the mask is 1, else that of L0."""
@@ -263,7 +263,9 @@ def overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: 
     return _overlay(ev, base, top, offset, size, 8)
 
 
-@operation("DW_OP_LLVM_bit_overlay", "BL:location OL:location BO:integral BS:integral -- L:location", "A.2.5.4.4.6 (7)")
+@operation(
+    "DW_OP_LLVM_bit_overlay", "BL:location OL:location BO:integral BS:integral -- L:location", "A.2.5.4.4.6 (7)", unit=1
+)
 def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value) -> Location:
     """Push BL with the BS bits at bit offset BO replaced by the bits at OL."""
     return _overlay(ev, base, top, offset, size, 1)

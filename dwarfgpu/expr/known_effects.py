@@ -193,17 +193,19 @@ class KnownEffects:
     # --- Places of locations --------------------------------------------------------------------------------------
 
     def _location(self, at: Instruction, shape: Shape, entries: Entries) -> KnownEntry:
-        spec = shape.row.spec
         if "BL" in entries:
-            unit = 8 if spec == "A.2.5.4.4.6 (6)" else 1
-            return self._overlay(at, entries, unit)
+            return self._overlay(at, entries, shape.row.unit)
         kind = shape.location(entries, self.target)
         places: tuple[KnownLocation, ...] = ()
-        function = _PLACES.get(spec)
+        function = _PLACES.get(shape.row.storage)
         if function is not None:
             places = function(self, at, shape, entries)
+        elif "L" in entries:
+            places = self._moved(at, shape, entries)
         elif "AS" in entries or kind == kinds.MEMORY:
             places = self._formed(at, shape, entries)
+        elif len(entries) == 2:  # a location in the places of both (DWARF 6, 260227.1)
+            places = tuple(dict.fromkeys((*entries["A"].places, *entries["B"].places)))[:_MAX_PLACES]
         return KnownEntry(kind, places=places)
 
     def _memory(self, address: int | None, space: AddressSpace | None = None) -> KnownLocation:
@@ -247,10 +249,10 @@ class KnownEffects:
             space = None if number is None or self.target is None else self.target.space(number)
         return () if space is None else (KnownLocation(kinds.POINTER, "an implicit pointer", space.address_bits),)
 
-    def moved(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
+    def _moved(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
         """Return the places that an operation moves (A.2.5.4.4.1 (1) to (3))."""
         number = entries["B"].number if "B" in entries else shape.operand(at.operands, "B")
-        unit = 1 if shape.row.spec == "A.2.5.4.4.1 (3)" else 8
+        unit = shape.row.unit
         bits = None if number is None else unit * self._signed(number)
         places = entries["L"].places
         if bits is not None:
@@ -261,10 +263,6 @@ class KnownEffects:
         """Return a number of the generic type as a displacement."""
         return int(b.signed(number & self.generic.mask, self.generic.bit_size))
 
-    def both(self, _at: Instruction, _shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
-        """Return the places of two locations (DWARF 6, 260227.1)."""
-        return tuple(dict.fromkeys((*entries["A"].places, *entries["B"].places)))[:_MAX_PLACES]
-
     # --- Composites -----------------------------------------------------------------------------------------------
 
     def _composite(self, at: Instruction, size: int) -> tuple[KnownLocation, ...]:
@@ -273,22 +271,22 @@ class KnownEffects:
             self.report("path", "bad_piece", message, at, _PARTS)
         return (KnownLocation(kinds.COMPOSITE, "a composite", size),)
 
-    def empty(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownLocation, ...]:
-        return self._composite(at, 0)
-
-    def extend(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
-        """Check the part that DW_OP_LLVM_extend repeats (A.2.5.4.4.6 (4))."""
+    def composite(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
+        """Return a composite, after a check of its parts: none, one that is repeated, or some of two locations."""
+        if not entries:
+            return self._composite(at, 0)
         size, count = (shape.operand(at.operands, name) for name in "SC")
-        self._check_part(at, entries["L"].places, size)
+        if "L" in entries:
+            self._check_part(at, entries["L"].places, size)
+        else:
+            self._check_selected(at, entries, size, count, shape.row.spec)
         return self._composite(at, size * count) if size and count else ()
 
-    def select(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownLocation, ...]:
+    def _check_selected(self, at: Instruction, entries: Entries, size: int, count: int, spec: str) -> None:
         """Check the parts that DW_OP_LLVM_select_bit_piece takes (A.2.5.4.4.6 (5))."""
-        size, count = (shape.operand(at.operands, name) for name in "SC")
-        spec = shape.row.spec
         zero, one, mask = entries["L0"].places, entries["L1"].places, entries["M"].number
         if not size or not count:
-            return ()
+            return
         if mask is None:  # the last part is one of either location
             needed = size * count
             first, second = ([place for place in places if not place.may_hold(needed)] for places in (zero, one))
@@ -301,7 +299,6 @@ class KnownEffects:
                     break
                 if not self._check_part(at, places, (stop - start) * size, start * size, spec):
                     break
-        return self._composite(at, size * count)
 
     def _overlay(self, at: Instruction, entries: Entries, unit: int) -> KnownEntry:
         """Return an overlay (A.2.5.4.4.6 (6) and (7)), as far as it is known."""
@@ -500,18 +497,10 @@ _RAW = {  # the effect of any other raw operation is not known
     "DW_OP_LLVM_piece_end": KnownEffects.piece_end,
     "DW_OP_stack_value": KnownEffects.stack_value,
 }
-_PLACES = {  # by the clause of the operation
-    "A.2.5.4.4.1 (1)": KnownEffects.moved,
-    "A.2.5.4.4.1 (2)": KnownEffects.moved,
-    "A.2.5.4.4.1 (3)": KnownEffects.moved,
-    "A.2.5.4.4.2 (1)": KnownEffects.undefined,
-    "A.2.5.4.4.4 (1)": KnownEffects.register,
-    "A.2.5.4.4.4 (2)": KnownEffects.register,
-    "A.2.5.4.4.5 (1)": KnownEffects.implicit_value,
-    "A.2.5.4.4.5 (3)": KnownEffects.implicit_pointer,
-    "A.2.5.4.4.5 (4)": KnownEffects.implicit_pointer,
-    "A.2.5.4.4.6 (4)": KnownEffects.extend,
-    "A.2.5.4.4.6 (5)": KnownEffects.select,
-    "DWARF 6 (230524.1), 3.12 (1)": KnownEffects.empty,
-    "DWARF 6 (260227.1)": KnownEffects.both,
+_PLACES = {  # by the storage of the operation
+    "register": KnownEffects.register,
+    "implicit": KnownEffects.implicit_value,
+    "pointer": KnownEffects.implicit_pointer,
+    "undefined": KnownEffects.undefined,
+    "composite": KnownEffects.composite,
 }

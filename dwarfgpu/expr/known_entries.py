@@ -38,12 +38,10 @@ VALUES = frozenset((GENERIC, TYPED, VALUE))
 NO_VALUES = frozenset((ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE, NOTHING))
 MAY_BE_COMPOSITE = frozenset((COMPOSITE, LOCATION, CONTEXT, ANY))
 ONE_PLACE = frozenset((MEMORY, ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
-# The storage of the locations that the operations of section A.2.5.4.4.<n> push.
-_STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
-_EMPTY_COMPOSITE = "DWARF 6 (230524.1), 3.12 (1)"
-
-REGISTER_OPERATIONS = frozenset(("A.2.5.4.4.4 (1)", "A.2.5.4.4.4 (2)"))
-"""The clauses of DW_OP_reg<N> and DW_OP_regx."""
+_OF_STORAGE = {
+    "memory": MEMORY, "register": REGISTER, "implicit": IMPLICIT, "pointer": IMPLICIT, "undefined": UNDEFINED,
+    "composite": COMPOSITE,
+}  # fmt: skip
 
 
 # --- Entries ------------------------------------------------------------------------------------------------------
@@ -188,27 +186,19 @@ class Shape:
     def location(self, entries: dict[str, KnownEntry], target: Target | None) -> str:
         """Return the kind of a location that the operation pushes, as far as it is known."""
         row = self.row
-        section = row.spec.partition(" ")[0].removeprefix("A.2.5.4.4.")
-        if "BL" in entries:  # an overlay may cover all of the base, or nothing of it
-            return LOCATION
-        if section in _STORAGES:
-            return _STORAGES[section]
-        if row.spec == _EMPTY_COMPOSITE:
-            return COMPOSITE
+        if row.storage:
+            return _OF_STORAGE[row.storage]
         if "AS" in entries:
             default = 0 if target is None else target.default_space.number
             space = entries["AS"].number
             return LOCATION if space is None else MEMORY if space == default else ELSEWHERE
         if "L" in entries:  # moved by bytes, or by bits
             kind = entries["L"].kind
-            bits = entries["B"].number if row.spec == "A.2.5.4.4.1 (3)" else 0
+            bits = entries["B"].number if row.unit == 1 else 0
             stays = bits is not None and bits % 8 == 0
             return kind if stays or kind not in (MEMORY, CONTEXT) else LOCATION
-        if row.fixed or "R" in self.names:
-            return MEMORY if section == "3" else LOCATION
-        if row.needs - {"unit"}:
-            return CONTEXT
-        return MEMORY if row.operands else LOCATION
+        is_given = row.needs - {"unit"} and "R" not in self.names  # what a caller's register is in, nobody gives
+        return CONTEXT if is_given else LOCATION
 
 
 _SHAPES: dict[str, Shape] = {}

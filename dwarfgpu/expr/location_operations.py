@@ -55,7 +55,7 @@ equivalent(
 )  # fmt: skip
 
 
-@operation("DW_OP_LLVM_bit_offset", "L:location B:integral -- L:location", "A.2.5.4.4.1 (3)")
+@operation("DW_OP_LLVM_bit_offset", "L:location B:integral -- L:location", "A.2.5.4.4.1 (3)", unit=1)
 def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bits."""
     return moved(ev, location, b.scaled(displacement.displacement(), 1), "A.2.5.4.4.1 (3)")
@@ -90,7 +90,7 @@ def multiloc(ev: Evaluation, first: Location, second: Location) -> Location:
 section("Undefined location description operations (A.2.5.4.4.2).")
 
 
-@operation("DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)")
+@operation("DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)", storage="undefined")
 def undefined(_ev: Evaluation) -> Location:
     """Push the undefined location."""
     return UNDEFINED
@@ -99,7 +99,7 @@ def undefined(_ev: Evaluation) -> Location:
 section("Memory location description operations (A.2.5.4.4.3).")
 
 
-@operation("DW_OP_addr", "-- L:location", "A.2.5.4.4.3 (1)", "A:address")
+@operation("DW_OP_addr", "-- L:location", "A.2.5.4.4.3 (1)", "A:address", storage="memory")
 def addr(ev: Evaluation, address: int) -> Location:
     """Push the memory at address A of the default address space, relocated to where the code object is loaded."""
     if ev.unit is not None:
@@ -108,8 +108,9 @@ def addr(ev: Evaluation, address: int) -> Location:
 
 
 @operation(
-    "DW_OP_addrx", "-- L:location", "A.2.5.4.4.3 (2)", "I:uleb", since="5", needs="unit", aliases="GNU_addr_index"
-)
+    "DW_OP_addrx", "-- L:location", "A.2.5.4.4.3 (2)", "I:uleb", since="5", needs="unit", storage="memory",
+    aliases="GNU_addr_index",
+)  # fmt: skip
 def addrx(ev: Evaluation, index: int) -> Location:
     """Push the memory at the address that entry I of .debug_addr holds."""
     return memory(ev, ev.need("unit").address(index) & ev.generic.mask)
@@ -218,13 +219,18 @@ def _register_plus(ev: Evaluation, number: int, displacement: int, space: Addres
     return at_address(ev, space, b.add(value.bits, displacement & mask, mask))
 
 
-@operation("DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", "B:sleb", needs="thread frame", family=range(32))
+@operation(
+    "DW_OP_breg{N}", "-- L:location", "A.2.5.4.4.3 (7)", "B:sleb", needs="thread frame", storage="memory",
+    family=range(32),
+)  # fmt: skip
 def breg(ev: Evaluation, number: int, displacement: int) -> Location:
     """Push the memory at the contents of the register plus B, in the default address space."""
     return _register_plus(ev, number, displacement, ev.target.default_space)
 
 
-operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", "R:uleb B:sleb", needs="thread frame")(breg)
+operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", "R:uleb B:sleb", needs="thread frame", storage="memory")(
+    breg
+)
 
 
 @operation(
@@ -243,7 +249,7 @@ _APPLICATIONS = {
 }
 
 
-@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", "P:encoded")
+@operation("DW_OP_GNU_encoded_addr", "-- L:location", "GCC, DW_OP_GNU_encoded_addr", "P:encoded", storage="memory")
 def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
     """Push the memory at a pointer in the encoding of exception tables."""
     encoding, number = pointer
@@ -262,8 +268,9 @@ section("Register location description operations (A.2.5.4.4.4).")
 
 
 @operation(
-    "DW_OP_regx", "-- L:location", "A.2.5.4.4.4 (2)", "R:uleb", since="3", needs="thread frame", ends_location=True
-)
+    "DW_OP_regx", "-- L:location", "A.2.5.4.4.4 (2)", "R:uleb", since="3", needs="thread frame", ends_location=True,
+    storage="register",
+)  # fmt: skip
 def regx(ev: Evaluation, number: int) -> Location:
     """Push the location that holds register R in the current call frame."""
     return ev.frame.register(number, ev.lanes)
@@ -271,7 +278,7 @@ def regx(ev: Evaluation, number: int) -> Location:
 
 equivalent(
     "DW_OP_reg{N}", "DW_OP_regx {N}", "-- L:location", "A.2.5.4.4.4 (1)", needs="thread frame", ends_location=True,
-    family=range(32),
+    storage="register", family=range(32),
 )  # fmt: skip
 
 
@@ -283,7 +290,10 @@ def uninit(_ev: Evaluation) -> None:
 section("Implicit location description operations (A.2.5.4.4.5).")
 
 
-@operation("DW_OP_implicit_value", "-- L:location", "A.2.5.4.4.5 (1)", "V:block", since="4", ends_location=True)
+@operation(
+    "DW_OP_implicit_value", "-- L:location", "A.2.5.4.4.5 (1)", "V:block", since="4", ends_location=True,
+    storage="implicit",
+)  # fmt: skip
 def implicit_value(ev: Evaluation, block: bytes) -> Location:
     """Push an implicit location that holds the bytes V."""
     limit = ev.context.limits.block
@@ -322,7 +332,7 @@ def _pointer(ev: Evaluation, offset: int, displacement: int, space: AddressSpace
 
 @operation(
     "DW_OP_implicit_pointer", "-- L:location", "A.2.5.4.4.5 (3)", "DR:ref B:sleb", since="5", needs="unit",
-    ends_location=True, aliases="GNU_implicit_pointer",
+    ends_location=True, storage="pointer", aliases="GNU_implicit_pointer",
 )  # fmt: skip
 def implicit_pointer(ev: Evaluation, offset: int, displacement: int) -> Location:
     """Push a pointer that was optimised away, to B bytes into the object of the entry at DR in .debug_info."""
@@ -330,8 +340,9 @@ def implicit_pointer(ev: Evaluation, offset: int, displacement: int) -> Location
 
 
 @operation(
-    "DW_OP_LLVM_aspace_implicit_pointer", "AS:integral -- L:location", "A.2.5.4.4.5 (4)", "DR:ref B:sleb", needs="unit"
-)
+    "DW_OP_LLVM_aspace_implicit_pointer", "AS:integral -- L:location", "A.2.5.4.4.5 (4)", "DR:ref B:sleb", needs="unit",
+    storage="pointer",
+)  # fmt: skip
 def aspace_implicit_pointer(ev: Evaluation, identifier: Value, offset: int, displacement: int) -> Location:
     """Push a pointer into the address space AS that was optimised away, as DW_OP_implicit_pointer does."""
     return _pointer(ev, offset, displacement, space_of(ev, identifier, "A.2.5.4.4.5 (4)"))

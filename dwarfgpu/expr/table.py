@@ -64,6 +64,11 @@ class Operation:
     follows_location: bool = False
     """Whether DWARF 5 allows it after a whole location description."""
     deprecated: bool = False
+    storage: str = ""
+    """The storage of the location that it pushes: memory (of the default address space), register, implicit, pointer,
+    undefined or composite; empty where entries or the context tell."""
+    unit: int = 8
+    """The number of bits in which it counts: how far it moves a location, or what an overlay replaces."""
     to: str | None = None
     """The operations it is equivalent to, in text; operands are named in braces."""
     aliases: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import known_entries as kinds
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_of, registers_of
 from dwarfgpu.expr.known_effects import ADDRESS_IS_VALUE, INTEGER_IS_LOCATION, KnownEffects
-from dwarfgpu.expr.known_entries import EMPTY, REGISTER_OPERATIONS, UNKNOWN, EntryStack, KnownEntry, Shape, shape_of
+from dwarfgpu.expr.known_entries import EMPTY, UNKNOWN, EntryStack, KnownEntry, Shape, shape_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _MAX_PRECISE = 16  # so many of them with more than the kinds of the entries
 _MAX_TRAIL = 64  # the number of steps backward on a path that are searched for a loop
 _BUDGET = 100_000  # after so many steps only one stack is followed
 
-_BREG = frozenset(("A.2.5.4.4.3 (7)", "A.2.5.4.4.3 (8)"))  # an address in the default address space
 _ENTRY_VALUE = "value or register"  # what the expression of an entry value gives (A.2.5.4.3.4 (8))
 
 
@@ -195,7 +194,7 @@ class _ExpressionWalk:
         """
         if wanted != _ENTRY_VALUE or stack.kind != kinds.REGISTER or self.expression.fault is not None:
             return
-        if last is not None and last.operation.spec not in REGISTER_OPERATIONS:
+        if last is not None and last.operation.storage != "register":
             message = f"an entry value may be a register only where DW_OP_reg* is the last operation, not {last.name}"
             self.report("path", "bad_result_kind", message, None, "A.2.5.4.3.4 (8)")
 
@@ -239,8 +238,8 @@ class _ExpressionWalk:
             if self.target is not None and self.target.register(number) is None:
                 message = f"{self.target.name} has no register {number}"
                 self.report("error", "register_unavailable", message, at, "A.2.5.4.4.4 (2)")
-        if at.operation.spec in _BREG:
-            self.effects.check_address(at)
+            if at.operation.storage == "memory":  # at the address in the register
+                self.effects.check_address(at)
         if at.operation.ends_location and self.rules.location_ends_expression:
             after = self.index_at[at.end]
             for following in self.instructions[after : after + 1]:
