@@ -21,38 +21,6 @@ def titles(text: str) -> list[str]:
     return [line[3:].rstrip("- ") for line in text.splitlines() if line.startswith("-- ")]
 
 
-def test_source_and_map_say_where_lanes_stand(run):
-    lines = run("context source").splitlines()
-    assert lines[0].startswith("-- source: src/asm/lane-pc.c:15, X --")
-    assert lines[1] == "        20-63    10    if (lane < limit) {  // c1"
-    assert lines[3] == "     10 lanes    12      if ((lane & 1) == 0) {  // c2"
-    assert lines[6] == "     10 lanes => 15      } else {"
-    assert len(lines) == 11
-    lines = run("set listsize 7", "context source").splitlines()
-    assert lines[-1] == "        20-63    at src/asm/lane-pc.c:10"
-    assert len(lines) == 8
-    assert run("context lanes").splitlines() == [
-        "-- lanes of wave 1:1:1:1 " + "-" * 55,               "Ab" * 10 + "c" * 44,      "^ lane 0",
-        "A  10 active     X at src/asm/lane-pc.c:15",
-        "b  10 inactive   X at src/asm/lane-pc.c:12",
-        "c  44 inactive   X at src/asm/lane-pc.c:10"]  # fmt: skip
-    run("lane 62")
-    assert run("context lanes").splitlines()[2] == " " * 62 + "^ lane 62"
-    run.debugger.output.width = 64
-    assert run("context lanes").splitlines()[2] == " " * 54 + "lane 62 ^"
-    run.debugger.output.width = 40
-    assert [len(line) for line in run("context lanes").splitlines()[1:4]] == [40, 24, 31]
-
-
-def test_expressions_are_what_display_shows(run):
-    assert run("context expressions") == ""
-    run("display lane", "display out")
-    expected = ["-- expressions " + "-" * 65, "1: lane = 0", "2: out = (int *) generic#0x10000"]
-    assert run("context expressions").splitlines() == expected
-    run.debugger.output.width = 20
-    assert all(len(line) <= 20 for line in run("context expressions").splitlines())
-
-
 def test_it_is_shown_by_itself_only_to_somebody_at_a_prompt(run):
     assert run("show context").startswith("context  auto\n")
     assert titles(run("lane 3")) == []
@@ -85,15 +53,6 @@ def test_what_is_left_out_is_counted(run):
     text = run("context locals stack")
     assert "more lines" in text
     assert titles(text) == ["locals in lane 0", "stack"]
-
-
-def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    run = Run(LANES)
-    lines = run(f"context {SECTIONS}").splitlines()
-    assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
-    assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
-    assert lines[-1] == "no state, so no frames"
 
 
 WAITS = """kernel void waits(global int *flag, global int *out) {

@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.program.frames.history import Remembered, _copied, number
 from dwarfgpu.program.types.model import Base
-from tests.builders.parameters import every, examples, for_each, told
+from tests.builders.parameters import every, examples, for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
 
@@ -58,15 +58,6 @@ def test_history_is_empty_where_no_lane_has_a_value(run):
 
 
 # --- The history ----------------------------------------------------------------------------------------------------
-
-
-def test_show_values(run):
-    assert run("show values") == ""
-    run(*(f"print {number}" for number in range(1, 13)))
-    assert run("show values").splitlines() == [f"${number} = {number}" for number in range(3, 13)]
-    assert run("show values 6").splitlines()[0] == "$1 = 1"
-    run("print -lane 0-1 left")
-    assert run("show values").splitlines()[-1] == "$13 = {[0]=0, [1]=(2)}"
 
 
 @every(order=["little", "big"], undefined=[0, 0xFF, 0xFF00, 0xF0F0, 0x8001, 0xFFFF])
@@ -154,15 +145,6 @@ def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message)
     assert message in run.fails(f"{command} {text}").message
 
 
-def test_instructions(run, require_tool):
-    require_tool("llvm-objdump-22", "llvm-objdump")
-    lines = run("x/2i $pc").splitlines()
-    assert lines[0].startswith("=> 0x7f0000001548 <X+72>:\ts_andn2_b64 exec, ")
-    assert lines[1].startswith("   0x7f000000154c <X+76>:\tv_add_u32_e32 v2, ")
-    assert run("x").splitlines()[0].startswith("   0x7f0000001550 <X+80>:\t")
-    assert run("display/i $pc").splitlines() == ["1: x/i $pc", lines[0]]
-
-
 def test_memory_fits_the_width_and_has_strings():
     for width in (40, 80):
         run = Run(KERNEL, width=width)
@@ -180,50 +162,3 @@ def test_memory_fits_the_width_and_has_strings():
     ]
     assert run("set print elements 200", f"x/-1s {address + 3}").endswith(':\t"rex"\n')
     assert run(f"x/sh {address}").split("\t")[1].startswith('u"')
-
-
-@pytest.mark.parametrize("line, message", [*told("""
-    print -elements zork -- limit -> print elements is a number from 0, or unlimited, not 'zork'
-    print -elements | print -elements -- limit -> `print`: -elements needs N
-    print -s on -- limit -> `print`: -s is -static-members or -symbol
-    print -zork -- limit -> `print`: -zork is not an option
-    with print pretty on -> `with` needs a setting, `--` and a command
-    print/y limit | x/y slots | display/y left -> Undefined output format "y".
-    print/i limit -> Format letter "i" is meaningless in "print" command.
-    print/2x limit -> Item count other than 1 is meaningless in "print" command.
-    print/xb limit -> Size letters are meaningless in "print" command.
-    print limit + | ptype left + | display left + -> an operand is missing
-    print out[99] -> Cannot access memory at address generic#0x1018c
-    print $v200 -> the contents of register v200 are not available
-    print zork#1 | x zork#1 -> Address space zork not recognised by the architecture
-    print $_lane_count = 3 -> the left side of an assignment must be
-    eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div -> the divisor is 0
-    set var 3 = 4 -> the left side of an assignment must be a variable, a register or memory
-    set var unused = 3 | printf "%d", unused -> it has neither a location
-    set var zork = 3 | x zork | whatis zork | display zork | printf "%d", zork -> no variable `zork`
-    x $v3 -> Attempt to take address of value not located in memory.
-    x 1.5 / 0.0 -> Cannot access memory at address 0x7fffffffffffffff
-    printf "%d" | printf "%d", 1, 2 -> Wrong number of arguments for specified format-string
-    printf "%d", slots -> Value can't be converted to integer
-    print | print $ | whatis -> The history is empty          print $$ -> History does not go back to $$1
-    print $3 -> History has not yet reached $3                print $$3 -> History does not go back to $$3
-    print zork -> no variable `zork` in X                     with zork on -- print 1 -> there is no setting 'zork on'
-    print -lane 64 limit -> there is no lane 64   print -lane zork limit -> 'zork' is neither a lane nor a range
-    print $1 = 3 -> History has not yet reached $1            eval -> needs EXPR           eval -hex 3 -> is not bytes
-    eval -ops DW_OP_zork -> DW_OP_zork                        eval -ops DW_OP_lit1 -hex 30 -> takes -ops or -hex
-    eval -repair zork left -> there is no repair 'zork'       set var -> needs EXPR = EXPR
-    set var slots = 3 -> cannot be assigned as a whole        x | x/i -> `x` needs an address
-    x/- slots -> /- is not a format                           x/4- slots -> /4- is not a format
-    x/99999999999999x slots -> units are too many             x/-2i 8 -> No function contains the address before 0x8.
-    whatis struct zork -> No struct type named zork.          ptype union zork -> No union type named zork.
-    ptype enum zork -> No enum type named zork.               ptype/x left -> `ptype` has no format 'x'
-    whatis left.x -> there is no member named x               display/x -> Argument required (expression to compute).
-    undisplay zork -> 'zork' is neither a display nor a range   undisplay 4 -> there is no display 4
-    info display x -> takes no arguments                      printf 3 -> Bad format string
-    printf "%d" limit -> Invalid argument syntax              printf "%y", limit -> Unrecognized format specifier
-    printf "%s", limit -> %s takes a string                   printf "%s -> has no end
-    """), ("printf ", "needs")])  # fmt: skip
-def test_errors(run, line, message):
-    assert message in str(run.fails(line))
-    assert not run.debugger.state_of(Remembered).history
-    assert run("info display") == "There are no auto-display expressions now.\n"
