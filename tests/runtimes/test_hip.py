@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.builders.folders import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -206,6 +208,17 @@ def test_race(built: Callable[[str], Path]) -> None:
     said = dwarfgpu("exec", "--check=race", built("wrong"), "race").stderr
     assert "read-write race" in said
     assert "launched at wrong.hip:20 in main" in said
+
+
+def test_race_in_local_memory(tmp_path: Path) -> None:
+    """Through pointers without an address space, before anything has called the host."""
+    source = (ROOT / "dwarfgpu/examples/sum.hip").read_text()
+    for text, told in (source, "`part[32]`"), (source.replace("= in[i];", "= in[i]; __syncthreads();"), "no error"):
+        (tmp_path / "sum.hip").write_text(text)
+        assert dwarfgpu("hipcc", "sum.hip", "-o", "sum", cwd=tmp_path).returncode == 0
+        done = dwarfgpu("exec", "--check=race", "./sum", cwd=tmp_path)
+        assert (done.stdout, told in done.stderr) == ("2016\n", True), done.stderr
+        assert ("launched at sum.hip:24 in main" in done.stderr) == (text == source)
 
 
 @pytest.mark.parametrize("name", [*WRONG, "race"])

@@ -480,11 +480,10 @@ class CheckedMemory(MemoryAccess):
         segment, mask, offsets = place
         if RACE not in self.settings.checks or segment is self.scratch:
             return
-        is_of_host = self.machine.host is not None and segment.start == self.machine.host.buffer
-        if is_of_host or segment.start == self.scratch_base:
-            return
         if segment is self.local:
             self.races.number_as_local(batch)
+        elif segment.start in (self.scratch_base, self.machine.host and self.machine.host.buffer):
+            return
         self.races.access(segment, offsets, mask, size, action, new)
 
     def _read(self, batch: WaveBatch, space: str, place: Place, size: int, count: int) -> list[Lanes]:
