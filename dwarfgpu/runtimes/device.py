@@ -27,6 +27,7 @@ from dwarfgpu.runtimes.hostcalls import HostCalls, may_call_host
 from dwarfgpu.runtimes.pinned import PinnedMemory
 from dwarfgpu.runtimes.repeated import RepeatedLaunch
 from dwarfgpu.states.program import Program
+from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.objfile.containers.bundle import ContainerEntry
 
 
 _AT_ONCE = 1 << 20
@@ -247,10 +249,11 @@ class ProgramDevice:
             self._named[name] = count = self._named.get(name, 0) + 1
             name = name if count == 1 else f"{name} ({count})"  # each module has variables of its own
             container = Container(memoryview(code), name=name, target_of=target_name_of)
-            return LoadedModule(self, runnable(CodeObject(container.image(container.select(target)), None, name)))
+            image = container.image(_entry_for(container, target))
+            return LoadedModule(self, runnable(CodeObject(image, None, name)))
         file = code if isinstance(code, CodeObject) else opened(os.fspath(code))
         own = None if target is None else target.partition(":")[0]
-        if own not in (None, file.target.target_id.partition(":")[0]):
+        if own is not None and file.target.target_id.partition(":")[0] not in (own, _generic_name(own)):
             raise UsageError(f"{file.name} is for {file.target.target_id}, and the device is {own}")
         return LoadedModule(self, runnable(file))
 
@@ -571,3 +574,23 @@ class _Name:
 
     def __str__(self) -> str:
         return self._device.name_of(self._buffer)
+
+
+def _entry_for(container: Container, target: str | None) -> ContainerEntry:
+    """Return the code for a target: for its own processor, else for the generic one."""
+    try:
+        return container.select(target)
+    except UsageError as error:
+        processor, colon, features = (target or "").partition(":")
+        generic = _generic_name(processor)
+        if generic is None or error.kind != "no_entry":
+            raise
+        try:
+            return container.select(f"{generic}{colon}{features}")
+        except UsageError:
+            raise error from None
+
+
+def _generic_name(processor: str) -> str | None:
+    found = processor_named(processor)
+    return None if found is None else found.generic_name

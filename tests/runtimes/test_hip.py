@@ -60,6 +60,12 @@ WRONG = {
     "empty": ("written(int*, int) is launched without threads: 0x1x1x64x1x1", "at wrong.hip:32 in main"),
     "host-access": ("the host accesses byte 12 of `cells` from wrong.hip:16", "at wrong.hip:33 in main"),
     "no-memory": ("error: hipMemcpy: only 96 of 256 bytes at 0x", "can be written at wrong.hip:37 in main"),
+    "shared": ("written(int*, int) is launched with 70000 bytes of shared memory", "at wrong.hip:39 in main"),
+    "freed-copy": (
+        "the source of a copy is `other` from wrong.hip:17, which was freed at wrong.hip:42 in main",
+        "freed at wrong.hip:41 in main",
+    ),
+    "leak": ("`other` from wrong.hip:17 was not freed: 256 bytes", "0 kernels, no error, 2 buffers not freed"),
 }
 """What is said of each error of ``wrong.hip``."""
 
@@ -155,20 +161,25 @@ def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
 
 
 def test_code_of_the_device_that_is_linked(tmp_path: Path) -> None:
-    """A kernel calls a function of another source; the processor is that of the sources, or of the environment."""
+    """A kernel calls a function of another source; the processor is that of the environment, or executes its code."""
     use = "int main() { int *p; hipHostMalloc(&p, 4); k<<<1, 1>>>(p); hipDeviceSynchronize(); return *p; }"
     kernel = f"__device__ int seven();\n__global__ void k(int *p) {{ *p = seven(); }}\n{use}\n"
     for name, text in ("kernel", kernel), ("seven", "__device__ int seven() { return 7; }\n"):
         (tmp_path / f"{name}.hip").write_text(f"#include <hip/hip_runtime.h>\n{text}")
-    for processor in "gfx12-generic", "gfx90a":
+    for processor, target in ("gfx12-generic", "gfx1201"), ("gfx90a", "gfx90a"):
         folder = {"cwd": tmp_path, "env": {**os.environ, "HCC_AMDGPU_TARGET": processor}}
         for name in "kernel", "seven":
             words = "-w", "-fgpu-rdc", "-c", f"{name}.hip", "-o", f"{name}.o"
             assert dwarfgpu("hipcc", *words, **folder).returncode == 0
         words = "-fgpu-rdc", "--hip-link", "kernel.o", "seven.o", "-o", "app"
         assert dwarfgpu("hipcc", *words, **folder).returncode == 0
-        done = dwarfgpu("exec", "--target", processor, "./app", **folder)
+        done = dwarfgpu("exec", "--target", target, "./app", **folder)
         assert (done.returncode, "1 launch, 1 kernel, no error" in done.stderr) == (7, True), done.stderr
+    done = dwarfgpu("exec", "--target", "gfx906", "./app", **folder)
+    text = (
+        "k(int*) cannot be launched: the program has code for gfx90a, and the device is gfx906 at kernel.hip:4 in main"
+    )
+    assert text in " ".join(done.stderr.split())
 
 
 @pytest.mark.slow
@@ -194,7 +205,7 @@ def test_wrong(built: Callable[[str], Path], name: str) -> None:
     said = " ".join(done.stderr.split())
     for part in WRONG[name]:
         assert part in said
-    assert done.returncode == {"host-access": 128 + signal.SIGSEGV, "empty": 0}.get(name, 1)
+    assert done.returncode == {"host-access": 128 + signal.SIGSEGV, "empty": 0, "leak": 0}.get(name, 1)
 
 
 def test_messages_are_folded(built: Callable[[str], Path]) -> None:

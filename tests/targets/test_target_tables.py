@@ -3,7 +3,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError, UnknownTarget, UsageError
-from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processor_of_mach, processors
+from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, OF_GENERIC, processor_named, processor_of_mach, processors
 from dwarfgpu.targets.amdgpu.registers import target_name
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, decode_flags, generic, resolve, resolve_elf
 from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
@@ -234,6 +234,16 @@ def test_properties_of_the_processor_table():
     kinds = [names_having(f"flat-{kind}") for kind in ("offset", "absolute", "architected")]
     assert sum(map(len, kinds)) == len(set().union(*kinds)) == len(PROCESSORS) - 3
     assert set().union(*kinds) == names_having("generic")
+
+
+@pytest.mark.parametrize("generic, names", OF_GENERIC)
+def test_processors_with_a_generic_one(generic, names):
+    """They are of its generation, lay out waves alike, and each is listed once."""
+    whole = processor_named(generic)
+    for name in names.split():
+        each = processor_named(name)
+        assert (each.generic_name, each.major, each.wave_sizes) == (generic, whole.major, whole.wave_sizes)
+        assert {*whole.features} <= {*each.features}
 
 
 @pytest.mark.parametrize("alternative, name", ALTERNATIVES)

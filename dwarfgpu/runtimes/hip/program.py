@@ -228,8 +228,15 @@ class HipProgram(CallingProgram):
         return self.device.target or USUAL
 
     def _opened(self, binary: FatBinary) -> LoadedModule:
-        self.processor()
-        return self.device.module(binary.content, f"code {binary.number} of process {self.number}")
+        processor = self.processor()
+        try:
+            return self.device.module(binary.content, f"code {binary.number} of process {self.number}")
+        except UsageError as error:
+            found = ", ".join(dict.fromkeys(_processors(binary.content)))
+            if error.kind != "no_entry" or not found:
+                raise
+            message = f"the program has code for {found}, and the device is {processor}"
+            raise UsageError(message, kind=error.kind) from None
 
     def kernel(self, handle: int) -> ModuleKernel | None:
         """Return a kernel by its handle."""

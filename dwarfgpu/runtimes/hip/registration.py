@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
 from dwarfgpu.runtimes.arena import MANAGED
@@ -132,7 +133,7 @@ async def launch_kernel(
     try:
         kernel = program.kernel(handle)
     except DwarfGpuError as error:
-        program.problem("code", f"{program.kernels[handle][1]} cannot be launched: {error}", call)
+        program.problem("code", f"{demangled(program.kernels[handle][1])} cannot be launched: {error}", call)
         return Failure(errors.NO_BINARY)
     if kernel is None:
         message = f"the function at {handle:#x} is launched, which is not a kernel, or not registered yet"

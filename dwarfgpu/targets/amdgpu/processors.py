@@ -114,6 +114,17 @@ ROWS: tuple[tuple[str, int, tuple[int, ...], str], ...] = (
     ("gfx13-generic", 0x63, _BOTH, _GFX12),  # LLVM 24
 )
 
+OF_GENERIC: tuple[tuple[str, str], ...] = (
+    # AMDGPU usage, table "AMDGPU Generic Processors"
+    ("gfx9-generic", "gfx900 gfx902 gfx904 gfx906 gfx909 gfx90c"),
+    ("gfx9-4-generic", "gfx940 gfx941 gfx942 gfx950"),
+    ("gfx10-1-generic", "gfx1010 gfx1011 gfx1012 gfx1013"),
+    ("gfx10-3-generic", "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036"),
+    ("gfx11-generic", "gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1152 gfx1153"),
+    ("gfx12-generic", "gfx1200 gfx1201"),
+)
+"""The processors that execute code for a generic one."""
+
 ALTERNATIVES: tuple[tuple[str, str], ...] = (
     # AMDGPU usage, column "Alternative Processor"
     ("tahiti", "gfx600"),
@@ -182,6 +193,11 @@ class Processor:
     def user_sgpr_limit(self) -> int:
         """The number of user SGPRs that the packet processor can set."""
         return 32 if "user-sgprs-32" in self.features else 16
+
+    @property
+    def generic_name(self) -> str | None:
+        """The name of the generic processor whose code it executes, too."""
+        return next((generic for generic, names in OF_GENERIC if self.name in names.split()), None)
 
     def has(self, feature: str) -> bool:
         """Return whether the processor has a feature or property."""

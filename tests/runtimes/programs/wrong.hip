@@ -36,6 +36,11 @@ int main(int count, char **words) {
     munmap(pages + 4096, 4096);
     (void)hipMemcpy(pages + (is_right ? 0 : 4000), cells, 256, hipMemcpyDeviceToHost);
   }
+  if (!strcmp(name, "shared")) written<<<1, 64, is_right ? 256 : 70000>>>(cells, 0);
+  if (!strcmp(name, "freed-copy")) {
+    if (!is_right) (void)hipFree(other);
+    (void)hipMemcpy(host, other, 4, hipMemcpyDeviceToHost);
+  }
   printf("%s, then %s\n", hipGetErrorName(hipGetLastError()), hipGetErrorName(hipDeviceSynchronize()));
   if (is_right) { if (strcmp(name, "twice")) (void)hipFree(cells); (void)hipFree(other); }
   return 0;
