@@ -55,6 +55,7 @@ PLACES = {
     for name, text in {
         "build": "clBuildProgram(", "kernel": "clCreateKernel(", "out": "cl_mem out", "execute": "clEnqueueNDRange",
         "read": "clEnqueueRead", "map": "int *there", "user": "cl_event user", "finish": "clFinish",
+        "local": "NDRangeKernel(queue, local_sum",
     }.items()
 }  # fmt: skip
 PLACES |= {
@@ -75,6 +76,13 @@ MISUSES = {
     "range": ("bytes 0 to 259 of `out` from {out}, which has 256: CL_INVALID_VALUE", "at {read} in main"),
     "mapped": ("`out` from {out} is released while it is mapped", "mapped at {map} in main"),
     "using": ("add uses `out` from {out} while it is mapped for writing", "mapped at {using} in main"),
+    "local": (
+        "local_sum needs 70000 bytes of local memory: there are 65536: CL_OUT_OF_RESOURCES",
+        "at {local} in main",
+    ),
+    "unread": ("clEnqueueReadBuffer fails with CL_INVALID_VALUE, and nothing looks at that", "at {unread} in main"),
+    "filling": ("clEnqueueFillBuffer writes `out` from {out} while it is mapped for reading", "at {filling} in main"),
+    "overlap": ("bytes 60 to 63 of `out` from {out} are mapped for writing already: CL_INVALID_OPERATION",),
     "host": ("the host accesses byte 4 of `out` from {out}", "at {host} in main"),
     "leak": ("`out` from {out} was not released: 256 bytes", "no error, 1 buffer not freed"),
     "twice": ("clReleaseMemObject: `out` from {out} is used, and was released", "at {twice} in main"),
@@ -145,7 +153,7 @@ def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     for text in MISUSES[mistake]:
         assert text.format(**PLACES) in joined(done.stderr)
     mended = dwarfgpu("exec", built("misuse"), mistake, "mended")
-    assert (mended.returncode, mended.stderr) == (0, "1 launch, 1 kernel, no error\n")
+    assert (mended.returncode, mended.stderr.rpartition(",")[2]) == (0, " no error\n")
 
 
 OF_HOST = {
@@ -341,7 +349,8 @@ def test_a_program_that_waits_for_ever(built: Callable[[str], Path]) -> None:
 
 @pytest.mark.slow
 def test_a_lazy_program(built: Callable[[str], Path]) -> None:
-    """Callbacks come also where nothing waits for their commands."""
+    """Callbacks come also where nothing waits for their commands; kernels run before a map that is behind them."""
+    assert dwarfgpu("exec", "--lazy", built("misuse"), "later").stderr == "2 launches, 1 kernel, no error\n"
     done = dwarfgpu("exec", "--lazy", built("opencl"))
     assert (done.stdout, done.returncode) == (RIGHT.format("gfx1100"), 0)
     assert done.stderr == "12 launches, 7 kernels, no error\n"
@@ -383,12 +392,13 @@ def test_a_program_under_the_debugger(built: Callable[[str], Path]) -> None:
 UNORDERED = {
     "queues": (
         "second writes bytes 0 to 255 of `cells` from commands.c:26, which first writes",
-        "commands.c:36 in main",
+        "commands.c:41 in main",
     ),
     "barrier": ("second writes bytes 0 to 255 of `cells`", "the other at commands.c:30 in main"),
     "finish": ("second writes bytes 0 to 255 of `cells`", "no queue, event or barrier orders both"),
     "fill": ("clEnqueueFillBuffer writes bytes 32 to 95 of `cells`", "at commands.c:34 in main"),
     "read": ("clEnqueueReadBuffer reads bytes 0 to 255 of `cells`", "at commands.c:35 in main"),
+    "writes": ("clEnqueueWriteBuffer writes bytes 60 to 63 of `cells`", "the other at commands.c:38 in main"),
 }
 """What is said of each mistake of ``commands.c``."""
 

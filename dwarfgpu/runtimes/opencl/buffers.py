@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of, put
+from dwarfgpu.runtimes.opencl.commands import enqueues, memory_of, put
 from dwarfgpu.runtimes.opencl.contexts import MOST_ALLOCATED, creates, ends_with, properties_at
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
@@ -26,6 +27,7 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClMapping,
     ClMemory,
     ClQueue,
+    ClWork,
 )
 from dwarfgpu.runtimes.opencl.program import API
 
@@ -191,7 +193,11 @@ def _transfers(kind: int, name: str, *, is_read: bool) -> None:
         address = memory.address + offset
         to, source = (pointer, address) if is_read else (address, pointer)
         return ClWork(
-            lambda by: by.process.copy(by, to, source, size), (memory,), (pointer, size), is_blocking=bool(is_blocking)
+            lambda by: by.process.copy(by, to, source, size),
+            (memory,),
+            writes=None if is_read else memory,
+            host=(pointer, size),
+            is_blocking=bool(is_blocking),
         )
 
 
@@ -217,7 +223,7 @@ def copy_buffer(
     start, to = first.address + source_offset, second.address + offset
     if start < to + size and to < start + size:
         refuse(ClError.MEM_COPY_OVERLAP, "the source and the destination overlap")
-    return ClWork(lambda by: by.process.move(by, to, start, size), (first, second))
+    return ClWork(lambda by: by.process.move(by, to, start, size), (first, second), writes=second)
 
 
 @enqueues(
@@ -233,7 +239,7 @@ async def fill_buffer(
         refuse(ClError.INVALID_VALUE, f"{size} bytes at {offset} are no multiple of a pattern of {pattern_size} bytes")
     content = await call.read(pattern, pattern_size)
     times = size // pattern_size
-    return ClWork(lambda by: by.process.fill(by, memory.address + offset, content, times), (memory,))
+    return ClWork(lambda by: by.process.fill(by, memory.address + offset, content, times), (memory,), writes=memory)
 
 
 # --- Boxes ------------------------------------------------------------------------------------------------------------
@@ -310,7 +316,7 @@ def _transfer_box(kind: int, name: str, *, is_read: bool) -> None:
                 to, source = (of_host, own) if is_read else (own, of_host)
                 by.process.copy(by, to, source, size)
 
-        return ClWork(run, (memory,), is_blocking=bool(is_blocking))
+        return ClWork(run, (memory,), writes=None if is_read else memory, is_blocking=bool(is_blocking))
 
 
 _transfer_box(READ_BOX, "clEnqueueReadBufferRect", is_read=True)
@@ -339,7 +345,7 @@ async def copy_box(
         for from_, to_, size in box_parts(sizes, start.place, to.place):
             by.process.move(by, to_, from_, size)
 
-    return ClWork(run, (first, second))
+    return ClWork(run, (first, second), writes=second)
 
 
 def _overlap(first: ClBox, second: ClBox) -> bool:
@@ -393,9 +399,20 @@ async def map_buffer(
             else:
                 program.device.define(address, size)
 
-        return memory, pointer, ClMapping(flags, fetch, store, call)
+        mapping = ClMapping(flags, fetch, store, call, range(offset, offset + size))
+        _check_overlap(call, memory, mapping)
+        return memory, pointer, mapping
 
     return await map_memory(call, queue, make, is_blocking, count, waits, event)
+
+
+def _check_overlap(call: HostCall, memory: ClMemory, mapping: ClMapping) -> None:
+    """Refuse to map bytes for writing twice (OpenCL API 3.0, clEnqueueMapBuffer)."""
+    for other in chain.from_iterable(memory.mappings.values()):
+        start, end = max(mapping.bytes.start, other.bytes.start), min(mapping.bytes.stop, other.bytes.stop)
+        if mapping.is_written and other.is_written and start < end:
+            name = call.process.named(memory)
+            refuse(ClError.INVALID_OPERATION, f"bytes {start} to {end - 1} of {name} are mapped for writing already")
 
 
 async def map_memory(
@@ -423,8 +440,9 @@ async def map_memory(
             if not mapping.flags & MAP_WRITE_ALL:
                 mapping.fetch(by)
             by.process.open(by, memory, mapping.access)
+            memory.mapped.append(mapping)
 
-        return ClWork(run, (memory,), is_blocking=bool(is_blocking))
+        return ClWork(run, (memory,), is_access=False, is_blocking=bool(is_blocking))
 
     await put(call, queue, MAP, work, count, waits, event)
     return pointer
@@ -446,10 +464,11 @@ def unmap(call: HostCall, queue: ClQueue, handle: int, pointer: int) -> ClWork:
         if mapping.is_written:
             mapping.store(by)
         by.process.open(by, memory, mapping.access, change=-1)
+        memory.mapped = [each for each in memory.mapped if each is not mapping]
         used = memory.host_memory
         if used is not None:
             used.maps -= mapping.is_written
             await by.done()
             await used.check(by)
 
-    return ClWork(run, (memory,))
+    return ClWork(run, (memory,), is_access=False)

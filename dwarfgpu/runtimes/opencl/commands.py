@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.immutable import frozen
 from dwarfgpu.runtimes.opencl.contexts import creates
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
@@ -19,8 +18,8 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClContext,
     ClEvent,
     ClMemory,
-    ClObject,
     ClQueue,
+    ClWork,
 )
 from dwarfgpu.runtimes.opencl.program import API
 
@@ -32,19 +31,6 @@ if TYPE_CHECKING:
 NATIVE, MARKER, USER, BARRIER, MIGRATE = 0x11F2, 0x11FE, 0x1204, 0x1205, 0x1206
 """The kinds of commands: ``CL_COMMAND_NATIVE_KERNEL`` and others."""
 _MOST_ARGUMENTS = 4096
-
-
-@frozen
-class ClWork:
-    """What a command does."""
-
-    run: Callable[[HostCall], Any] = lambda _call: None
-    uses: tuple[ClObject, ...] = ()
-    host: tuple[int, int] | None = None
-    """The address and the size of the memory of the host that it copies."""
-    is_blocking: bool = False
-    """Whether the call that enqueues it waits for its end."""
-    is_barrier: bool = False
 
 
 def enqueues(kind: int, *prototypes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -81,7 +67,7 @@ async def put(
     work = make(queue)
     if inspect.iscoroutine(work):
         work = await work
-    command = ClCommand(queue, kind, call, events, work.run, work.uses, work.host, work.is_barrier)
+    command = ClCommand(queue, kind, call, events, work)
     await program.enqueue(call, command, event, is_blocking=work.is_blocking)
     return ClError.SUCCESS
 
@@ -149,7 +135,7 @@ async def migrate(call: HostCall, queue: ClQueue, number: int, objects: int, fla
     if not number or not objects or flags & ~3:
         refuse(ClError.INVALID_VALUE, f"{number} memory objects are given, and the flags {flags:#x}")
     words = await call.process.words_at(call, objects, number)
-    return ClWork(uses=tuple(memory_of(call, queue, handle) for handle in words))
+    return ClWork(uses=tuple(memory_of(call, queue, handle) for handle in words), is_access=False)
 
 
 @enqueues(

@@ -17,7 +17,7 @@ from dwarfgpu.runtimes.opencl.buffers import (
     map_memory,
     triple,
 )
-from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of
+from dwarfgpu.runtimes.opencl.commands import enqueues, memory_of
 from dwarfgpu.runtimes.opencl.contexts import MOST_DEEP, MOST_OF_BUFFER, MOST_WIDE, creates, properties_at
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, word
@@ -36,6 +36,7 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClMemory,
     ClQueue,
     ClSampler,
+    ClWork,
     ImageForm,
 )
 from dwarfgpu.runtimes.opencl.program import API
@@ -329,7 +330,7 @@ def _transfers(kind: int, name: str, *, is_read: bool) -> None:
         def run(by: HostCall) -> None:
             _transfer(by, memory, start, sizes, pointer, (row, slice_), is_read=is_read)
 
-        return ClWork(run, (memory,), is_blocking=bool(is_blocking))
+        return ClWork(run, (memory,), writes=None if is_read else memory, is_blocking=bool(is_blocking))
 
 
 _transfers(READ, "clEnqueueReadImage", is_read=True)
@@ -357,7 +358,7 @@ async def copy_image(
         for address, there, size in box_parts(box, place, _box(second, to, sizes)[1]):
             by.process.move(by, there, address, size)
 
-    return ClWork(run, (first, second))
+    return ClWork(run, (first, second), writes=second)
 
 
 @enqueues(
@@ -393,7 +394,7 @@ async def _between(
             to, source = (address, there) if is_to_image else (there, address)
             by.process.move(by, to, source, size)
 
-    return ClWork(run, (memory, other))
+    return ClWork(run, (memory, other), writes=memory if is_to_image else other)
 
 
 @enqueues(
@@ -412,7 +413,7 @@ async def fill_image(call: HostCall, queue: ClQueue, handle: int, color: int, or
         for address, _same, size in box_parts(box, place, place):
             by.process.fill(by, address, texel, size // len(texel))
 
-    return ClWork(run, (memory,))
+    return ClWork(run, (memory,), writes=memory)
 
 
 def _texel(form: ImageForm, color: bytes) -> bytes:

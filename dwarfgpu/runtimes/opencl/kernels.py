@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.opencl.code import names_of
-from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues, memory_of
+from dwarfgpu.runtimes.opencl.commands import enqueues, memory_of
 from dwarfgpu.runtimes.opencl.contexts import LOCAL, MOST_ITEMS, creates, list_out
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
 from dwarfgpu.runtimes.opencl.images import flags_of
@@ -23,6 +22,7 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClObject,
     ClQueue,
     ClSampler,
+    ClWork,
 )
 from dwarfgpu.runtimes.opencl.program import API
 from dwarfgpu.targets.amdgpu.initial_state import align
@@ -387,7 +387,6 @@ def _work(
         if not all(grid):
             return
         await by.done()
-        _check_maps(call, name, used)
         of_host = [each.host_memory for each in used if isinstance(each, ClMemory) and each.host_memory is not None]
         for memory in of_host:
             await memory.check(by)
@@ -407,16 +406,7 @@ def _work(
         if not launch.has_ended:
             refuse(ClError.OUT_OF_RESOURCES)
 
-    return ClWork(run, (kernel, *used))
-
-
-def _check_maps(call: HostCall, name: str, used: tuple[ClObject, ...]) -> None:
-    """Report memory that a kernel uses while the host has it for writing."""
-    for memory in used:
-        for mapping in chain.from_iterable(memory.mappings.values()) if isinstance(memory, ClMemory) else ():
-            if mapping.is_written:
-                message = f"{name} uses {call.process.named(memory)} while it is mapped for writing"
-                call.process.problem("map", message, call, ("mapped", mapping.call), ("created", memory.origin))
+    return ClWork(run, (kernel, *used), kernel=name)
 
 
 def _checked(kernel: ClKernel, on: ModuleKernel, grid: list[int], group: list[int] | None) -> tuple[int, ...]:

@@ -153,6 +153,8 @@ class ClMapping:
     store: Callable[[HostCall], object]
     """Puts back what the host has written."""
     call: HostCall
+    bytes: range = range(0)
+    """Those of a buffer that the host may access."""
 
     @property
     def is_written(self) -> bool:
@@ -185,7 +187,9 @@ class ClMemory(ClObject):
     is_shared: bool = False
     """Whether the memory is that of `clSVMAlloc`."""
     mappings: dict[int, list[ClMapping]] = field(factory=dict)
-    """What is mapped, by the pointer that the host has."""
+    """The maps that are enqueued, by the pointer that the host has."""
+    mapped: list[ClMapping] = field(factory=list)
+    """What the host may access now."""
     ending: list[tuple[int, int]] = field(factory=list)
     """The functions to call when it ends, each with its data."""
 
@@ -306,6 +310,27 @@ class ClEvent(ClObject):
         return self.status <= COMPLETE
 
 
+@frozen
+class ClWork:
+    """What a command does."""
+
+    run: Callable[[HostCall], Any] = lambda _call: None
+    """Does it by means of a call, which need not be the one that has enqueued it."""
+    uses: tuple[ClObject, ...] = ()
+    writes: ClMemory | None = None
+    """The memory object that it certainly writes."""
+    kernel: str = ""
+    """The kernel that it executes."""
+    is_access: bool = True
+    """Whether it accesses the memory that it uses."""
+    host: tuple[int, int] | None = None
+    """The address and the size of the memory of the host that it copies."""
+    is_blocking: bool = False
+    """Whether the call that enqueues it waits for its end."""
+    is_barrier: bool = False
+    """Whether all commands before it end first, and those behind it begin later."""
+
+
 @define(eq=False)
 class ClCommand:
     """A command in a queue."""
@@ -316,13 +341,7 @@ class ClCommand:
     call: HostCall
     """The call that has enqueued it."""
     waits: list[ClEvent]
-    run: Callable[[HostCall], Any]
-    """Does it by means of a call, which need not be the one that has enqueued it."""
-    uses: tuple[ClObject, ...] = ()
-    host: tuple[int, int] | None = None
-    """The address and the size of the memory of the host that it copies."""
-    is_barrier: bool = False
-    """Whether all commands before it end first, and those behind it begin later."""
+    does: ClWork
     copied: HostBytes | None = None
     """That memory, as long as the host must not change it."""
     event: ClEvent | None = None
@@ -343,7 +362,7 @@ class ClCommand:
         """The commands of its queue that end before it begins."""
         commands = self.queue.commands
         earlier = commands[: commands.index(self)]
-        while earlier and not (self.is_barrier or earlier[-1].is_barrier) and self.queue.is_out_of_order:
+        while earlier and not (self.does.is_barrier or earlier[-1].does.is_barrier) and self.queue.is_out_of_order:
             earlier.pop()
         return earlier
 

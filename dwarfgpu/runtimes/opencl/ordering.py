@@ -45,7 +45,7 @@ class CommandOrder:
             stream = queue.handle
         self.order.non_blocking.add(stream)
         before = [self._barriers.get(queue, {}), *(event.clock for event in waits)]
-        if command.is_barrier and queue.is_out_of_order:
+        if command.does.is_barrier and queue.is_out_of_order:
             before.append(self._all.get(queue, {}))
         for clock in before:
             self.order.wait(stream, clock)
@@ -53,7 +53,7 @@ class CommandOrder:
         command.clock = self.order.clock(stream)
         whole = self._all.setdefault(queue, {})
         whole |= {each: max(number, whole.get(each, 0)) for each, number in command.clock.items()}
-        if command.is_barrier:
+        if command.does.is_barrier:
             self._barriers[queue] = {**whole}
 
     def use(self, work: Work | None, address: int, size: int, kind: str) -> None:

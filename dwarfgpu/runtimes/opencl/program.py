@@ -276,7 +276,7 @@ class OpenClProgram(CallingProgram):
     async def enqueue(self, call: HostCall, command: ClCommand, event: int = 0, *, is_blocking: bool = False) -> None:
         """Put a command into its queue, and do what can be done; ``event`` is where the program wants its event."""
         command.times[0] = command.times[1] = self.now()
-        for used in command.uses:
+        for used in command.does.uses:
             used.uses += 1
         if event:
             made = ClEvent(origin=call, context=command.queue.context, command=command)
@@ -292,8 +292,8 @@ class OpenClProgram(CallingProgram):
             self.know(command.clock)
             if command.status < 0:
                 refuse(ClError(command.status))
-        elif command.host is not None and command.host[0] not in self.device.arena:
-            await self._follow(call, command, *command.host)
+        elif command.does.host is not None and command.does.host[0] not in self.device.arena:
+            await self._follow(call, command, *command.does.host)
 
     async def _follow(self, call: HostCall, command: ClCommand, start: int, size: int) -> None:
         """Follow memory of the host that a command copies until it has ended (OpenCL API 3.0, 5.2.2)."""
@@ -357,9 +357,10 @@ class OpenClProgram(CallingProgram):
                 if changed:
                     what = f"{bytes_text(changed)} of the memory of {self.name_of_call(command.call)}"
                     self.problem("host-early", f"the host changes {what}, which has not ended", command.call)
-            for used in filter(None, (each.host_memory for each in command.uses if isinstance(each, ClMemory))):
+            for used in filter(None, (each.host_memory for each in command.does.uses if isinstance(each, ClMemory))):
                 used.unseen = None
-            done = command.run(call)
+            self._check_maps(call, command)
+            done = command.does.run(call)
             if inspect.iscoroutine(done):
                 await done
             await call.done()  # what it copies is there before others know that it has ended
@@ -375,9 +376,20 @@ class OpenClProgram(CallingProgram):
             command.times[3] = self.now()
             command.queue.commands.remove(command)
             self._set(command, status)
-            for each in (*command.uses, command.queue):
+            for each in (*command.does.uses, command.queue):
                 each.uses -= 1
                 self.end_unused(call, each)
+
+    def _check_maps(self, call: HostCall, command: ClCommand) -> None:
+        """Report memory that a command uses while the host has it (OpenCL API 3.0, 5.5.4)."""
+        does = command.does
+        for memory in does.uses if does.is_access else ():
+            for mapping in memory.mapped if isinstance(memory, ClMemory) else ():
+                if mapping.is_written or memory is does.writes:
+                    verb, purpose = ("uses", "writing") if mapping.is_written else ("writes", "reading")
+                    name = does.kernel or self.name_of_call(command.call)
+                    message = f"{name} {verb} {self.named(memory)} while it is mapped for {purpose}"
+                    self.problem("map", message, command.call, ("mapped", mapping.call), ("created", memory.origin))
 
     def _set(self, command: ClCommand, status: int) -> None:
         command.status = status
@@ -434,8 +446,8 @@ class OpenClProgram(CallingProgram):
     def violated(self, call: HostCall, address: int) -> int:
         """Let the host access what it may not, if it has the memory, once that is reported (OpenCL API 3.0, 5.5.4)."""
         for command, (start, size) in self.closed.items():
-            if start <= address < start + size and command.host is not None:
-                what = f"byte {address - command.host[0]} of the memory of {self.name_of_call(command.call)}"
+            if start <= address < start + size and command.does.host is not None:
+                what = f"byte {address - command.does.host[0]} of the memory of {self.name_of_call(command.call)}"
                 self.problem(
                     "host-early", f"the host accesses {what}, which has not ended", call, ("called", command.call)
                 )

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.connection import CLOSED, OPEN
-from dwarfgpu.runtimes.opencl.commands import ClWork, enqueues
+from dwarfgpu.runtimes.opencl.commands import enqueues
 from dwarfgpu.runtimes.opencl.contexts import MOST_ALLOCATED
 from dwarfgpu.runtimes.opencl.errors import ClError, refuse
-from dwarfgpu.runtimes.opencl.objects import ClContext, ClQueue
+from dwarfgpu.runtimes.opencl.objects import ClContext, ClQueue, ClWork
 from dwarfgpu.runtimes.opencl.program import API
 
 if TYPE_CHECKING:

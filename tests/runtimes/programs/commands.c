@@ -33,7 +33,12 @@ int main(int count, char **words) {
   if (IS("finish") && is_ordered) clFinish(one);
   if (IS("fill")) clEnqueueFillBuffer(two, cells, &nine, 4, 32, 64, waits, waits ? &done : NULL, NULL);
   else if (IS("read")) clEnqueueReadBuffer(two, cells, CL_FALSE, 0, 256, host, waits, waits ? &done : NULL, NULL);
-  else clEnqueueNDRangeKernel(two, second, 1, NULL, &grid, NULL, waits, waits ? &done : NULL, NULL);
+  else if (IS("writes")) {
+    cl_event written;
+    clEnqueueWriteBuffer(one, cells, CL_FALSE, 0, 64, host, 1, &done, &written);
+    clEnqueueWriteBuffer(one, cells, CL_FALSE, 60, 64, host, 1, is_ordered ? &written : &done, NULL);
+    clReleaseEvent(written);
+  } else clEnqueueNDRangeKernel(two, second, 1, NULL, &grid, NULL, waits, waits ? &done : NULL, NULL);
   clFinish(one), clFinish(two);
   clReleaseEvent(done), clReleaseMemObject(cells), clReleaseKernel(first), clReleaseKernel(second);
   clReleaseProgram(program), clReleaseCommandQueue(one), clReleaseContext(context);

@@ -48,6 +48,27 @@ int main(int count, char **words) {
   if (user) clEnqueueMarkerWithWaitList(queue, 1, &user, NULL);
   if (IS("host")) there[1] = 2;
   clFinish(queue);
+  if (!strcmp(mistake, "local")) {
+    cl_kernel local_sum = clCreateKernel(program, "local_sum", NULL);
+    clSetKernelArg(local_sum, 0, sizeof out, &out), clSetKernelArg(local_sum, 1, is_mended ? 256 : 70000, NULL);
+    clEnqueueNDRangeKernel(queue, local_sum, 1, NULL, &grid, &group, 0, NULL, NULL);
+    clReleaseKernel(local_sum);
+  }
+  if (!strcmp(mistake, "later")) { // the host has the map behind the kernel
+    clEnqueueNDRangeKernel(queue, add, 1, NULL, &grid, &group, 0, NULL, NULL);
+    there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, NULL, NULL, NULL);
+    clEnqueueUnmapMemObject(queue, out, there, 0, NULL, NULL);
+  }
+  if (IS("unread")) clEnqueueReadBuffer(queue, out, CL_TRUE, 0, 0, host, 0, NULL, NULL);
+  if (!strcmp(mistake, "filling") || !strcmp(mistake, "overlap")) {
+    there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, NULL, NULL);
+    if (IS("filling")) clEnqueueFillBuffer(queue, out, &n, sizeof n, 0, 64, 0, NULL, NULL);
+    clEnqueueUnmapMemObject(queue, out, there, 0, NULL, NULL);
+    there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, NULL, NULL, NULL);
+    int *more = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_WRITE, IS("overlap") ? 60 : 64, 64, 0, NULL, NULL, &status);
+    clEnqueueUnmapMemObject(queue, out, there, 0, NULL, NULL);
+    if (more) clEnqueueUnmapMemObject(queue, out, more, 0, NULL, NULL);
+  }
   if (in) clReleaseMemObject(in);
   if (!IS("leak") && !IS("released")) clReleaseMemObject(out);
   if (IS("twice")) status |= clReleaseMemObject(out);
