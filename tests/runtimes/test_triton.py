@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from dwarfgpu.program.values.tensors import Layout
+from dwarfgpu.dwarf_constants import DW_ATE_signed
+from dwarfgpu.errors import MalformedFile
+from dwarfgpu.program.frames.answers import problem_of
+from dwarfgpu.program.types.model import Array, Base, Dimension, Lazy
+from dwarfgpu.program.values.objects import Object, section
+from dwarfgpu.program.values.storage import ObjectPlace
+from dwarfgpu.program.values.tensors import Layout, TensorBytes
+from dwarfgpu.render.values import value_text
 from dwarfgpu.runtimes.triton.program import TensorOrigin
 from dwarfgpu.runtimes.triton.variables import Assigned, with_variables
 from tests.conftest import lacking
@@ -156,6 +165,62 @@ def test_a_layout_is_a_linear_map() -> None:
     assert [layout.element(*place) for place in ((0, 32, 0), (0, 33, 1), (5, 2, 0))] == [4, 32 + 4, 2 * 32 + 9]
     found = sorted(index for (_register, _lane, warp), index in layout.elements() if warp == 0)
     assert found == [*range(1024)]
+
+
+def test_a_column_of_a_tensor() -> None:
+    """Its last element is followed by no whole row."""
+    kind = Array(Lazy.known(Base("int", DW_ATE_signed, 4)), (Dimension(0, count=2), Dimension(0, count=4)))
+    data = struct.pack("<8i", *range(8))
+    whole = Object(kind, ObjectPlace(TensorBytes(data, bytes(32), Layout((2, 4), (), (), ()))))
+    column = section(whole, [(None, None), 3])
+    assert problem_of(column) is None
+    assert value_text(column) == "{3, 7}"
+
+
+def test_layouts_are_those_of_triton(run: Runs) -> None:
+    """Each class of layouts against the picture that Triton draws of it."""
+    done = run(PROGRAMS / "layouts.py")
+    rows = [line.split(": ") for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["blocked", "slices", "mfma", "wmma", "operands", "linear"], done.stderr
+    assert [text for _name, text in rows if not text.endswith(" elements, 0 wrong")] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{register = [[0, 1, 2]]}",
+        "{register = [[64]]}",
+        "{register = [1]}",
+        "{lane = [[]]}",
+        f"{{warp = {[[1]] * 40}}}",
+    ],
+)
+def test_a_layout_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(MalformedFile):
+        Layout.read(f"#ttg.linear<{text}>", (64,))
+    with pytest.raises(MalformedFile):
+        Layout.read("#ttg.linear<{register = [[1]]}>", (48,))
+
+
+def test_the_layout_of_a_tensor(run: Runs) -> None:
+    def told(*commands: str) -> subprocess.CompletedProcess[str]:
+        steps = [word for command in ("break add.py:18", "run", *commands) for word in ("-ex", command)]
+        return run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+
+    done = told("info layout b[62:66]", "info layout b", "info layout n")
+    for part in (
+        "  [62]  0:62:0 0:63:0\n  [64]   1:0:0  1:1:0\n",
+        "  [192]   3:0:0  3:1:0  3:2:0  3:3:0  3:4:0  3:5:0  3:6:0  3:7:0\n56 more",
+        "  warp      1: [64] 2: [128]\n  lane      1: [1] 2: [2] 4: [4] 8: [8] 16: [16] 32: [32]\n",
+    ):
+        assert part in done.stdout
+    assert max(map(len, done.stdout[done.stdout.index("type = ") :].splitlines())) <= 80
+    assert "n is no tensor" in done.stderr
+    text = told("info layout -json b[70]").stdout
+    found = json.loads(text[text.index("\n{\n") :])
+    assert found["elements"] == [{"index": [70], "warp": 1, "lane": 6, "register": 0}]
+    lanes = [[1], [2], [4], [8], [16], [32]]
+    assert found["bases"] == {"warp": [[64], [128]], "lane": lanes, "register": []}
 
 
 def test_marks_that_llvm_has_changed_give_no_value() -> None:

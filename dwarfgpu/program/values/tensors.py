@@ -11,17 +11,22 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import product
+from itertools import chain, product
 from operator import xor
 from typing import Any
 
+from dwarfgpu.errors import MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import byte_size
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Bytes, ObjectPlace
+from dwarfgpu.program.values.storage import Bytes, ObjectPlace, Reading
 
 _BASES = re.compile(r"(register|lane|warp) = (\[[\d\[\], ]*\])")
+_MOST_ELEMENTS = 1 << 20
+"""Triton has no larger tensors (`TRITON_MAX_TENSOR_NUMEL`)."""
+_MOST_BITS = 26
+"""Those of the numbers of a register, a lane and a warp together: there are up to 32 warps and 64 lanes."""
 _UNKNOWN, _CONTRADICTORY = 0xFF, 0xFE
 """What is noted of the bytes of elements without a value."""
 _SHAPE = re.compile(r"tensor<((?:\d+x)+)")
@@ -41,12 +46,23 @@ class Layout:
     def read(cls, text: str, shape: tuple[int, ...]) -> Layout:
         """Read a layout as Triton's compiler writes one: ``#ttg.linear<{register = [[0, 1]], ...}>``."""
         strides = [_product(shape[axis + 1 :]) for axis in range(len(shape))]
+        if _product(shape) > _MOST_ELEMENTS or any(extent.bit_count() != 1 for extent in shape):
+            raise MalformedFile("bad_layout", f"Triton has no tensors of shape {[*shape]}")
 
         def flat(basis: Sequence[int]) -> int:
             return sum(at * stride for at, stride in zip(basis, strides, strict=True))
 
-        rows = {name: tuple(map(flat, json.loads(bases))) for name, bases in _BASES.findall(text)}
+        try:
+            rows = {name: tuple(map(flat, json.loads(bases))) for name, bases in _BASES.findall(text)}
+        except (TypeError, ValueError) as error:
+            raise MalformedFile("bad_layout", f"a tensor has no layout of {len(shape)} dimensions") from error
+        if max(chain([0], *rows.values())) >= _product(shape) or sum(map(len, rows.values())) > _MOST_BITS:
+            raise MalformedFile("bad_layout", f"a layout is none of a tensor of shape {[*shape]}")
         return cls(shape, rows.get("register", ()), rows.get("lane", ()), rows.get("warp", ()))
+
+    def bases(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Return what the bits of each kind of number stand for."""
+        return ("warp", self.warps), ("lane", self.lanes), ("register", self.registers)
 
     def element(self, register: int, lane: int, warp: int) -> int:
         """Return which element is there, counted in the order of the elements."""
@@ -58,6 +74,21 @@ class Layout:
         counts = (1 << len(bases) for bases in (self.registers, self.lanes, self.warps))
         for register, lane, warp in product(*map(range, counts)):
             yield (register, lane, warp), self.element(register, lane, warp)
+
+    def holders(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Return the warps, lanes and registers that hold each element, the lowest first."""
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for (register, lane, warp), element in self.elements():
+            found.setdefault(element, []).append((warp, lane, register))
+        return {element: sorted(places) for element, places in found.items()}
+
+    def index(self, element: int) -> tuple[int, ...]:
+        """Return the index of an element, or of a basis, by its number in the order of the elements."""
+        found = []
+        for extent in reversed(self.shape):
+            element, at = divmod(element, extent)
+            found.append(at)
+        return (*reversed(found),)
 
 
 def _product(counts: Sequence[int]) -> int:
@@ -121,7 +152,8 @@ class GatheredTensor:
     def object(self) -> Object:
         """Return it as an array in its shape."""
         undefined = self._undefined.replace(bytes([_CONTRADICTORY]), bytes([_UNKNOWN]))
-        return Object(self._kind.type, ObjectPlace(TensorBytes(bytes(self._data), bytes(undefined))))
+        storage = TensorBytes(bytes(self._data), bytes(undefined), self._kind.layout)
+        return Object(self._kind.type, ObjectPlace(storage))
 
 
 def _kind_of(member: t.Member) -> Kind:
@@ -139,14 +171,40 @@ def _kind_of(member: t.Member) -> Kind:
 
 
 class TensorBytes(Bytes):
-    """The bytes of a tensor, and which of them have no value."""
+    """The bytes of a tensor, which of them have no value, and where its elements are."""
 
-    __slots__ = ("data", "undefined")
+    __slots__ = ("data", "layout", "undefined")
     is_bounded = True
 
-    def __init__(self, data: bytes, undefined: bytes) -> None:
+    def __init__(self, data: bytes, undefined: bytes, layout: Layout) -> None:
         super().__init__(data, "little", undefined)
-        self.data, self.undefined = data, undefined
+        self.data, self.undefined, self.layout = data, undefined, layout
+
+    def read(self, bit_offset: int, bit_size: int) -> Reading:
+        """Read bits. The size of a column counts the rest of its last row, which has no value behind the end."""
+        left = 8 * len(self.data) - bit_offset
+        inside = min(bit_size, left) if left > 0 else bit_size
+        found = super().read(bit_offset, inside)
+        return Reading(found.bits, found.undefined | (1 << bit_size) - (1 << inside))
+
+
+def layout_of(tensor: Object) -> tuple[Layout, list[int]] | None:
+    """Return where the elements of a tensor are, and which of them a part of it has; None for other values."""
+    storage = tensor.place.storage
+    if not isinstance(storage, TensorBytes) or not storage.layout.shape:
+        return None
+    return storage.layout, [*_numbers(tensor)]
+
+
+def _numbers(part: Object) -> Iterator[int]:
+    """Yield the elements of a part of a tensor, each by its number in the order of all elements."""
+    inner = part.inner
+    if not isinstance(inner, t.Array):
+        yield part.place.bit_offset // (8 * byte_size(inner))
+        return
+    elements = part.array()
+    for position in range(elements.length):
+        yield from _numbers(elements.at(position))
 
 
 def _same(values: Any) -> int | None:

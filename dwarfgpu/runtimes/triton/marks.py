@@ -206,12 +206,20 @@ def _assigned(builder: Any, name: str, element: str, value: Any) -> Assigned:
         return Assigned(name, element)
     shape = [int(extent) for extent in kind[len("tensor<") :].split("x") if extent.isdecimal()]
     _, _, attribute = kind[:-1].partition(", ")
-    layout = builder.get_gluon_layout_from_tensor(value)
-    linear = layout
-    if not hasattr(layout, "block_bases"):
-        linear = builder.to_linear_layout(layout._to_ir(builder), shape)  # noqa: SLF001 (Gluon calls it so)
+    linear = linear_layout(builder, builder.get_gluon_layout_from_tensor(value), shape)
     if linear.block_bases:
         return Assigned(name, element, held=None)
+    return Assigned(name, element, (*shape,), attribute, bases_text(linear), held=1 << len(linear.reg_bases))
+
+
+def linear_layout(builder: Any, layout: Any, shape: list[int]) -> Any:
+    """Return a layout of a tensor as the linear map that Triton makes of it."""
+    if hasattr(layout, "block_bases"):
+        return layout
+    return builder.to_linear_layout(layout._to_ir(builder), shape)  # noqa: SLF001 (Gluon calls it so)
+
+
+def bases_text(linear: Any) -> str:
+    """Return a linear map as a text that `tensors.Layout` reads."""
     bases = {"register": linear.reg_bases, "lane": linear.lane_bases, "warp": linear.warp_bases}
-    text = ", ".join(f"{kind} = {[*map(list, rows)]}" for kind, rows in bases.items())
-    return Assigned(name, element, (*shape,), attribute, f"#ttg.linear<{{{text}}}>", held=1 << len(linear.reg_bases))
+    return f"#ttg.linear<{{{', '.join(f'{kind} = {[*map(list, rows)]}' for kind, rows in bases.items())}}}>"
