@@ -24,42 +24,22 @@ def run():
     return found
 
 
-def test_verify_checks_what_is_written(run):
-    assert run("verify") == "11 variables, 10 locations: no findings\n"
-    assert run("verify left") == "1 variable, 1 location: no findings\n"
-    assert Run(CLASSES)("verify") == "1 file, 368 entries: no findings\n"
-    assert 'No symbol "zork"' in str(run.fails("verify zork"))
-    run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co")
-    found = run("verify -verbose")
-    assert "limit:" in found
-    verdict = " ".join(" ".join(found.splitlines()[-2:]).split())
-    assert verdict.startswith("1 file, 89 entries: no findings, apart from idioms in ")
-    assert verdict.endswith(" variables, which do not fail (114 findings not counted)")
+HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
+
+
+def test_findings_are_a_status():
     run = Run(HIP)
-    text = run("verify rest")
-    assert "DW_OP_xderef is deprecated" in text
+    run("verify rest")
     assert run.debugger.status == 1
-    run("set repair off")
-    assert run("verify rest") == text
 
 
-def test_print_die(run):
+def test_an_entry_has_a_name_an_offset_and_a_depth(run):
     text = run("maint print die left")
-    assert text.splitlines()[0] == ".debug_info+0x0  compile unit, version 5, DWARF32, 8-byte addresses"
-    assert "0x00000278  DW_TAG_variable" in text.splitlines()
+    for line in ("maint print die 0x278", "maint print die .debug_info+0x278", "maint dump left"):
+        assert run(line) == text
     assert json.loads(run("maint print die --json left"))["units"][0]["entries"][0]["tag"] == "DW_TAG_variable"
-    assert run("maint print die 0x278") == text
-    assert run("maint print die .debug_info+0x278") == text
-    assert run("maint dump left") == text
     assert run("maint print die -depth 1 X") == run("maint print die X -depth 1")
     assert "DW_TAG_formal_parameter" in run("maint print die -depth 1 X")
-    assert "DW_TAG_formal_parameter" not in run("maint print die X")
-    assert "has no entry that is called zork" in str(run.fails("maint print die zork"))
-    assert "-depth takes a number" in str(run.fails("maint print die -depth x left"))
-    assert "no entry begins at" in str(run.fails("maint print die 0x279"))
-
-
-HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 
 
 def test_written_and_repaired_operations_are_two_fields_of_json():
@@ -128,30 +108,10 @@ def test_repairs_hold_for_the_machine_that_is_attached_and_a_hint_names_the_opti
     assert "set repair" not in run("eval -repair plain-private-variable,scaled-frame-base both")
 
 
-def test_rules_and_repairs_are_listed_and_told_in_full(run):
+def test_rules_and_repairs_are_listed(run):
     table = run("maint operations -rules").splitlines()
     assert table[0].split() == list(PRESETS)
     assert [line.split()[0] for line in table[1:]] == [name for name in Rules.__annotations__ if name != "name"]
     assert all(point.text for point in points())
-    assert run("maint operations -rules wide_deref") == (
-        "wide_dereference\n"
-        "  dwarf5: ill formed; amd: truncate; dwarf6: ill formed\n"
-        "  DW_OP_deref_size of more than the generic type: AMD A.2.5.4.3.4 (3) truncates;\n"
-        "  DWARF 5, 2.5.1.3 forbids it.\n"
-    )
     listed = [line.split()[0] for line in run("maint operations -repairs").splitlines() if not line.startswith(" ")]
     assert listed == list(BY_NAME)
-    assert run("maint operations -repairs vector-register") == (
-        "vector-register\n"
-        "  the variable is in vector register R, in the element of its lane\n"
-        "  written   DW_OP_bregx R B; DW_OP_lit1 or DW_OP_lit5; DW_OP_swap; DW_OP_xderef\n"
-        "  in        DW_AT_location\n"
-        "  where     R is a vector register; B is 0; the object, or its piece, has at\n"
-        "            most 4 bytes\n"
-        "  becomes   DW_OP_regx R; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl;\n"
-        "            DW_OP_LLVM_offset\n"
-        "  known by  what the compiled code does with it; every variable of the fixtures\n"
-        "            that has it: it is computed in that register\n"
-        "  seen in   clang 13 to 22, LLVM 24\n"
-    )
-    assert str(run.fails("maint operations -repairs nothing").hint).startswith("these exist: kernel-private-variable")
