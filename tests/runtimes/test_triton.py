@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from dwarfgpu.program.values.tensors import Layout, TensorBytes
 from dwarfgpu.render.values import value_text
 from dwarfgpu.runtimes.triton.program import TensorOrigin
 from dwarfgpu.runtimes.triton.variables import Assigned, with_variables
+from tests.builders.folders import ROOT
 from tests.conftest import lacking
 
 if TYPE_CHECKING:
@@ -53,6 +55,27 @@ def run() -> Iterator[Runs]:
             return subprocess.run([sys.executable, *given], capture_output=True, text=True, check=False, timeout=500)
 
         yield run
+
+
+def test_the_example_of_the_page(run: Runs, tmp_path: Path) -> None:
+    """The finding is that of docs/triton.md, the fault names the same array, and the mended script is right."""
+    source = (ROOT / "dwarfgpu/examples/softmax.py").read_text()
+    script = tmp_path / "softmax.py"
+    script.write_text(source)
+    done = run("dwarfgpu", "exec", "--check", "--target=gfx942", sys.executable, script)
+    page = (ROOT / "docs/triton.md").read_text().partition("```text\nin softmax:\n")[2].partition("```")[0]
+    found, _, fault = without_addresses(done.stderr.partition("in softmax:\n")[2]).partition(
+        "softmax: MEMORY_VIOLATION"
+    )
+    assert found == without_addresses(page)
+    assert "probably 0 to 12 bytes past the end of `out`, which has 1600 bytes" in fault
+    script.write_text(source.replace("at, share)", "at, share, mask=at < columns)"))
+    done = run("dwarfgpu", "exec", "--check", "--target=gfx942", sys.executable, script)
+    assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
+
+
+def without_addresses(text: str) -> str:
+    return re.sub("0x[0-9a-f]+", "0x", text)
 
 
 def test_a_kernel_runs_and_a_wrong_one_is_found(run: Runs) -> None:

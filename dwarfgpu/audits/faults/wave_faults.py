@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, islice, product
+from itertools import chain, islice, pairwise, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -727,7 +727,7 @@ class FaultSearch:
             if counted:
                 chosen, is_certain, why = counted, True, "the instruction counts from its address"
         if not is_certain:
-            parts = self._by_lane(addresses, rows)
+            parts = self._by_lane(addresses, found.size, rows)
             if len(parts) > 1:
                 rows_of = chain(*(self._missed(part, found, None, line, first)[0] for part in parts))
                 return tuple(evolve(row, why=NEAREST_OF_SOME) if row.address else row for row in rows_of), is_null
@@ -735,9 +735,12 @@ class FaultSearch:
         made = tuple(self._buffer(row, addresses, why, is_certain=is_certain) for row in chosen)
         return made, is_null or (bool(made) and all(not row[3] for row in chosen))
 
-    def _by_lane(self, addresses: list[int], rows: list[_PointerRow]) -> list[list[int]]:
+    def _by_lane(self, addresses: list[int], size: int, rows: list[_PointerRow]) -> list[list[int]]:
         """Return addresses by what they are near to, if each is near to a null pointer or to one of several buffers."""
         parts: dict[_PointerRow | None, list[int]] = {}
+        ordered = sorted(addresses)
+        if ordered[0] >= NULL and all(after - before <= size for before, after in pairwise(ordered)):
+            return []  # without a gap, as past the end of one
         for at in addresses:
             near = min((row for row in rows if row[2]), key=lambda row: abs(self._reach(row, at)), default=None)
             if at >= NULL and (near is None or abs(self._reach(near, at)) >= PAGE):
@@ -770,7 +773,9 @@ class FaultSearch:
         if not chosen and words == {row[0] for row in named}:  # else a variable has the address
             chosen, why = named, "the line names no other"
         if near:
-            is_other = len(chosen) == 1 and chosen[0] not in near and near[0][0] not in NAME.findall(line or "")
+            in_line = [row for row in near if row[0] in NAME.findall(line or "")]
+            is_other = len(chosen) == 1 and chosen[0] not in near and near[0] not in in_line
+            near = in_line if len(in_line) == 1 else near
             return [*chosen, *near] if is_other else near, "it is the nearest"
         if not chosen:
             frame = self.stopped.wave(first.number).frame(0)

@@ -627,9 +627,6 @@ class RaceCheck(KeptState):
             is_lost &= words == winning % accessed.count * shadow.unit >> 2
             for marks in (accessed.marks[lost], winners):
                 is_lost &= self._has_read(shadow, at, marks, words)
-        if self.has_tensors(self.pcs[self.now]):
-            kept = ~is_inside | is_lost | (old != accessed.new[winning]).any(axis=1)
-            winning, lost, old, is_lost = (each[kept] for each in (winning, lost, old, is_lost))
         self._report(shadow, accessed, winning, accessed.marks[lost], old, is_write=True, is_lost=is_lost)
 
     def _has_read(self, shadow: Shadow, at: Rows, marks: Rows, words: Rows) -> Rows:
@@ -700,6 +697,14 @@ class RaceCheck(KeptState):
         for key in np.unique(keys).tolist():
             rows = np.flatnonzero(keys == key)
             site, kind = (key & (1 << 40) - 1) >> 3, names[key & 7]
+            if kind == SAME_VALUE and self.has_tensors(self.pcs[self.now]):  # a layout repeats elements in a program
+                mine, theirs = (
+                    self.order.groups[self.wave_of[marks[rows] >> LANE_BITS]]
+                    for marks in (accessed.marks[found], before)
+                )
+                rows = rows[mine != theirs]
+                if not rows.size:
+                    continue
             pair = (kind, *sorted((self.pcs[site], self.pcs[self.now])), shadow.is_local, start, key >> 40)
             finding = self.found.get(pair)
             if finding is None:
