@@ -23,8 +23,13 @@ class TestHelp:
         for command in run.debugger.registry.commands.values():
             assert not command.run or command.name in " ".join(text.split())
 
-    def test_a_prefix_lists_its_commands(self, run: Run) -> None:
+    def test_a_prefix_a_group_and_words_list_commands(self, run: Run) -> None:
         assert "  info lanes " in run("info") == run("help info")
+        text = run("help data")
+        assert "  print " in text
+        assert "  lane " not in text
+        assert "set pagination -- " in run("apropos screen")
+        assert "backtrace -- " in run("apropos ^where|where")
 
     @pytest.mark.parametrize("width", [40, 80, 132])
     def test_it_fits_the_width(self, run: Run, width: int) -> None:

@@ -67,9 +67,6 @@ def test_bits_without_a_value_stay_without(order, undefined):
     assert (found.bits, found.undefined) == (0x1234 & ~undefined, undefined)
 
 
-# --- Convenience variables ------------------------------------------------------------------------------------------
-
-
 def test_registers_come_before_variables(run):
     run("set $s4 = 7")
     assert run("print $s4", "info registers s4") == "$1 = 7\ns4             0x7                 7\n"
@@ -79,15 +76,6 @@ def test_registers_come_before_variables(run):
 def test_a_number_that_is_kept():
     kept = number(Base("int", 5, 4), -1)
     assert kept.lanes[None].location.places[0].storage.data == 0xFFFFFFFF
-
-
-# --- eval -----------------------------------------------------------------------------------------------------------
-
-
-# --- info locals, info args -----------------------------------------------------------------------------------------
-
-
-# --- set var --------------------------------------------------------------------------------------------------------
 
 
 # --- Any text -------------------------------------------------------------------------------------------------------
