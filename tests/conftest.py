@@ -106,6 +106,10 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     cache.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
+        if jit := os.environ.get("DWARFGPU_TEST_JIT"):  # all kernels then run so, unless a test says how
+            from dwarfgpu.execution.device import Device
+
+            patch.setattr(Device, "automatic", jit)
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         for name in ("NO_COLOR", "FORCE_COLOR", "PAGER"):
             patch.delenv(name, raising=False)

@@ -507,7 +507,7 @@ def test_no_circle_of_types_is_large():
 
 def test_arrows_that_run_upwards_inside_execution_become_fewer():
     """The machine lies below what checks and compiles its code: those that know both are to be above both."""
-    above = {f"execution.{name}" for name in ("checks", "compiled", "launch", "control")}
+    above = {f"execution.{name}" for name in ("checks", "compiled", "forms", "launch", "control")}
     found = {
         (within(module.name), within(item.target))
         for module in MODULES
@@ -518,7 +518,9 @@ def test_arrows_that_run_upwards_inside_execution_become_fewer():
     assert found == {
         ("execution.device", "execution.checks.checked_memory"),
         ("execution.device", "execution.compiled.native"),
+        ("execution.device", "execution.compiled.block_code"),
         ("execution.device", "execution.compiled.regions"),
+        ("execution.device", "execution.forms.compiled_forms"),
         ("execution.gpu", "execution.checks.findings"),
     }
 

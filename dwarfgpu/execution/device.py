@@ -64,7 +64,9 @@ from dwarfgpu.machines.protocol import (
 from dwarfgpu.targets.amdgpu import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
+    from dwarfgpu.execution.compiled.block_code import CompiledRun
+    from dwarfgpu.execution.compiled.regions import CompiledRegions
+    from dwarfgpu.execution.forms.compiled_forms import CompiledForms
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.weak_memory import OutstandingNow
     from dwarfgpu.machines.machine import Machine
@@ -109,6 +111,9 @@ class CompiledBlock:
 
 class Device:
     """The waves of a machine, running."""
+
+    automatic = "auto"
+    """What compiles where the machine leaves it open: ``auto`` those blocks that run often."""
 
     def __init__(self, machine: Gpu) -> None:
         keep_freed_memory()
@@ -159,7 +164,7 @@ class Device:
         self._errors: Any = None
         self._looks = False
         """Whether `repetition` is told of turns."""
-        self.compiled: CompiledRegions | None = None
+        self.compiled: CompiledRegions | CompiledForms | None = None
         """The blocks that are executed as code of the host."""
         self._jit = "off"
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
@@ -185,12 +190,18 @@ class Device:
     def use_compiled(self) -> None:
         """Compile blocks that are executed often, or no more, as the machine says now."""
         jit = self.machine.jit if self.machine.checks is None else "off"
+        jit = self.automatic if jit == "auto" else jit
         if jit == self._jit:
             return
         self._jit, self.compiled = jit, None
         from dwarfgpu.execution.compiled import native
 
-        if jit == "off" or not native.is_available(is_wanted=jit == "on"):
+        if jit == "off" or not native.is_available(is_wanted=jit in ("on", "forms")):
+            return
+        if jit == "forms":
+            from dwarfgpu.execution.forms.compiled_forms import CompiledForms
+
+            self.compiled = CompiledForms(self)
             return
         from dwarfgpu.execution.compiled.regions import HOT, CompiledRegions
 
@@ -243,6 +254,11 @@ class Device:
         self._alive = np.bincount(self._groups, minlength=machine.wave_count)
         self.barriers.use(self._groups, self._alive)
         self._written = machine.changes
+
+    @property
+    def register_counts(self) -> tuple[int, int]:
+        """How many vector and accumulation registers the waves have."""
+        return self._register_counts[OperandKind.VGPR], self._register_counts[OperandKind.AGPR]
 
     def _batches_of_machine(self) -> list[WaveBatch]:
         rows = np.arange(self.machine.wave_count)
@@ -391,14 +407,15 @@ class Device:
         if execution is not None and execution.pause == Pause.END:  # most kernels that are short
             self.is_together(batch, execution)
         else:
+            batch = batch if self.compiled is None else self.compiled.entered(batch)
             self._continue(batch, left, limit, execution)
 
     def _continue(self, batch: WaveBatch, left: int, limit: int | None, execution: CompiledRun | None) -> None:
         """Run a batch whose turn has so many instructions left, and which may have executed compiled code already."""
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
-        is_single = observer is not None
+        compiled = None if observer is not None or is_exact or self.memory.is_weak else self.compiled
+        is_single = observer is not None or (compiled is not None and compiled.has_all_code)
         blocks = self._single if is_single else self.blocks
-        compiled = None if is_single or is_exact or self.memory.is_weak else self.compiled
         since, is_inside, is_cut = 0, False, is_exact  # no block is written from where another one has been cut
         if compiled is not None and self.batches and not self.tells_turns:
             going = compiled.run_together(batch, left, limit)

@@ -58,7 +58,8 @@ class Gpu(Machine):
         self.source: Any = None
         """What the source says of accesses (`SourceAccesses`), for checks; None if nobody reads it."""
         self.jit = "auto"
-        """Whether blocks that run often are compiled: ``auto`` if llvmlite is installed, ``on`` at once, or ``off``."""
+        """What is compiled: blocks that run often (``auto``, if llvmlite is installed), all blocks (``on``), each form
+        of an instruction (``forms``), or nothing (``off``)."""
         self.keeps_code = True
         """Whether compiled code is kept on disk for the next time."""
         self.work_ahead: StartingWaves | None = None

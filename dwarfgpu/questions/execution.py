@@ -202,13 +202,13 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
         "compiler": None if compiled is None else compiled.compiler, "regions": regions, "instructions": instructions,
         "bytes": size, "problem": None if compiled is None else compiled.problem or None,
     }  # fmt: skip
-    what = "nothing is compiled" if compiled is None else f"blocks that run often are compiled by {compiled.compiler}"
+    what = "nothing is compiled" if compiled is None else f"{compiled.what} compiled by {compiled.compiler}"
     if compiled is not None and compiled.problem:
         what = f"nothing more is compiled, because {compiled.compiler} failed: {compiled.problem}"
     waves, executed = counted(row["waves"], "wave"), counted(row["executed"], "instruction")
     lines = [f"{device.processor}, {waves} of {device.lanes} lanes, {executed} executed", f"jit {row['jit']}: {what}"]
-    if regions:
-        where = f"{counted(instructions, 'instruction')} in {counted(regions, 'region')}"
+    if compiled is not None and regions:
+        where = f"{counted(instructions, 'instruction')} in {counted(regions, compiled.unit)}"
         lines.append(f"compiled: {where}, {counted(size, 'byte')}")
     return Document({"machine": row}, lines)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.layout import ACCUMULATION
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.compiled.native import NativeFunction
+    from dwarfgpu.execution.faults import Pause
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+
+
+SPAN = 1 << 20
+"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 
 
 @frozen
@@ -89,3 +94,23 @@ class CompiledRegion:
 
     def fits(self, batch: WaveBatch) -> bool:
         return len(batch.vector) > self.last_vector and ACCUMULATION + len(batch.accumulation) > self.last_register
+
+
+@immutable
+class CompiledRun:
+    """What a batch has done in compiled code."""
+
+    count: int
+    """The instructions that each wave has executed."""
+    following: Any = None
+    """The address of each wave, where they part."""
+    since: int = 0
+    """How many instructions of a block the interpreter would have executed there."""
+    is_inside: bool = False
+    """Whether the next instruction is to be interpreted."""
+    is_whole: bool = False
+    """Whether a block has ended where another batch may get its turn."""
+    pause: Pause | None = None
+    """Why the waves do not go on, if they do not."""
+    passed: int = 0
+    """The instructions up to the last barrier that the waves have passed; another turn began there."""

@@ -24,6 +24,7 @@ class MemoryTable:
 
     def __init__(self) -> None:
         self.cells = (ctypes.c_int64 * SHARED_CELLS)()
+        self.address = ctypes.addressof(self.cells)
         self.shared = memoryview(self.cells).cast("B")
         self.calls = (ctypes.c_uint64 * (MOST_CALLS + 1))()
         """The calls that compiled code has noted."""

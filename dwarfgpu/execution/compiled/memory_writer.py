@@ -15,6 +15,8 @@ from dwarfgpu.execution.block_writer import needed
 from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.compiled.region_writer import CHUNK, LONG, WORD, LaneGroup, RegionWriter
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.atomics import CHANGES
+from dwarfgpu.execution.forms.dispatcher import FIND, FIND_TEXT
 from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import FLAG
@@ -1047,7 +1049,7 @@ def _buffer_offset(lanes: LaneGroup, register: int | None, offset: int) -> str:
 
 
 def _write_atomic(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
-    change = _CHANGES.get(shape.action if shape.number != "f" else f"{shape.action} f")
+    change = CHANGES.get(shape.action if shape.number != "f" else f"{shape.action} f")
     if change is None or shape.space in (BUFFER, SCRATCH):
         raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
     data = needed(instruction, "vdata", "data0", "data")
@@ -1115,44 +1117,6 @@ def _lane_number(writer: RegionWriter, register: int, start: str, words: int) ->
     return writer.one.operate("or", LONG, writer.one.operate("shl", LONG, high, "32"), low)
 
 
-Change = Callable[..., str]
-
-
-def _binary(operation: str) -> Change:
-    return lambda one, kind, old, data: one.operate(operation, kind, old, data)
-
-
-def _extreme(name: str) -> Change:
-    return lambda one, kind, old, data: one.intrinsic(f"{kind[0].replace('i', 's')}{name}", kind, old, data)
-
-
-def _increased(one: Vectors, kind: str, old: str, data: str) -> str:
-    more = one.operate("add", kind, old, one.constant(1, kind))
-    return one.choose(one.operate("icmp uge", kind, old, data), kind, one.constant(0, kind), more)
-
-
-def _decreased(one: Vectors, kind: str, old: str, data: str) -> str:
-    is_none = one.operate("icmp eq", kind, old, one.constant(0, kind))
-    starts = one.operate("or", FLAG, is_none, one.operate("icmp ugt", kind, old, data))
-    return one.choose(starts, kind, data, one.operate("sub", kind, old, one.constant(1, kind)))
-
-
-def _compared(one: Vectors, kind: str, old: str, data: str, other: str) -> str:
-    relation = "fcmp oeq" if kind[0] == "f" else "icmp eq"
-    return one.choose(one.operate(relation, kind, old, other), kind, data, old)
-
-
-_CHANGES: dict[str, Change] = {
-    "add": _binary("add"), "sub": _binary("sub"), "and": _binary("and"), "or": _binary("or"), "xor": _binary("xor"),
-    "rsub": lambda one, kind, old, data: one.operate("sub", kind, data, old),
-    "min": _extreme("min"), "max": _extreme("max"), "inc": _increased, "dec": _decreased,
-    "swap": lambda _one, _kind, _old, data: data, "add f": _binary("fadd"), "cmpswap": _compared, "cmpst": _compared,
-    "min f": lambda one, kind, old, data: one.extreme(old, data, kind, "olt"),
-    "max f": lambda one, kind, old, data: one.extreme(old, data, kind, "ogt"),
-}  # fmt: skip
-"""The new number in memory, of the old one and what a lane gives."""
-
-
 # --- Scalar loads -------------------------------------------------------------------------------------------------
 
 
@@ -1198,59 +1162,7 @@ def _write_scalar_load(writer: RegionWriter, instruction: GpuInstruction, match:
 
 
 HELPERS = f"""
-define internal i64 @find(ptr %cells, i64 %address, i64 %size) noinline {{
-entry:
-  %latest.at = getelementptr i64, ptr %cells, i64 {int(Cell.LATEST)}
-  %segments.at = getelementptr i64, ptr %cells, i64 {int(Cell.SEGMENTS)}
-  %count.at = getelementptr i64, ptr %cells, i64 {int(Cell.SEGMENT_COUNT)}
-  %latest = load i64, ptr %latest.at
-  %segments = load ptr, ptr %segments.at
-  %count = load i64, ptr %count.at
-  %is.none = icmp eq i64 %count, 0
-  br i1 %is.none, label %nowhere, label %try
-try:
-  %index = phi i64 [ %latest, %entry ], [ %last, %last.one ]
-  %is.latest = phi i1 [ true, %entry ], [ false, %last.one ]
-  %at = mul i64 %index, 3
-  %segment = getelementptr i64, ptr %segments, i64 %at
-  %start = load i64, ptr %segment
-  %size.at = getelementptr i64, ptr %segment, i64 1
-  %whole = load i64, ptr %size.at
-  %offset = sub i64 %address, %start
-  %room = sub i64 %whole, %size
-  %fits = icmp uge i64 %whole, %size
-  %below = icmp ule i64 %offset, %room
-  %inside = and i1 %fits, %below
-  br i1 %inside, label %here, label %again
-here:
-  store i64 %index, ptr %latest.at
-  %host.at = getelementptr i64, ptr %segment, i64 2
-  %host = load i64, ptr %host.at
-  %place = add i64 %host, %offset
-  ret i64 %place
-again:
-  br i1 %is.latest, label %half, label %nowhere
-half:
-  %low = phi i64 [ 0, %again ], [ %new.low, %half ]
-  %high = phi i64 [ %count, %again ], [ %new.high, %half ]
-  %sum = add i64 %low, %high
-  %middle = lshr i64 %sum, 1
-  %middle.at = mul i64 %middle, 3
-  %middle.segment = getelementptr i64, ptr %segments, i64 %middle.at
-  %middle.start = load i64, ptr %middle.segment
-  %is.upper = icmp ule i64 %middle.start, %address
-  %above = add i64 %middle, 1
-  %new.low = select i1 %is.upper, i64 %above, i64 %low
-  %new.high = select i1 %is.upper, i64 %high, i64 %middle
-  %more = icmp ult i64 %new.low, %new.high
-  br i1 %more, label %half, label %last.one
-last.one:
-  %last = call i64 @llvm.usub.sat.i64(i64 %new.low, i64 1)
-  br label %try
-nowhere:
-  ret i64 0
-}}
-declare i64 @llvm.usub.sat.i64(i64, i64)
+{FIND_TEXT.replace(f"define i64 @{FIND}", "define internal i64 @find")}
 define internal i1 @find_all(ptr %cells, ptr %places, i64 %mask, i64 %total) noinline {{
 entry:
   br label %lane

@@ -108,6 +108,40 @@ class NativeFunction:
         self._call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
 
 
+class JitMachine:
+    """Functions that are compiled one module after the other, and stay until the process ends."""
+
+    def __init__(self) -> None:
+        try:
+            with _LOCK:
+                self._engine = _binding().create_mcjit_compiler(_binding().parse_assembly(""), _new_machine())
+        except _FAILURES as problem:
+            raise CompilerError(problem) from problem
+        self.size = 0
+        """The bytes of machine code, with its tables."""
+
+    def load(self, text: str) -> None:
+        """Compile a module."""
+        llvm = _binding()
+        try:
+            with _LOCK:
+                code = _writer(0).emit_object(llvm.parse_assembly(text))
+                self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+                self._engine.finalize_object()
+        except _FAILURES as problem:
+            raise CompilerError(problem) from problem
+        self.size += len(code)
+
+    def address(self, name: str) -> int:
+        """Return where a function is."""
+        address: int = self._engine.get_function_address(name)
+        return address
+
+    def share(self, name: str) -> None:
+        """Let later modules call a function by its name."""
+        _binding().add_symbol(name, self.address(name))
+
+
 @cache
 def _host() -> tuple[str, str, str]:
     llvm = _binding()

@@ -17,9 +17,9 @@ from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.turns import first_of, joining, nearest_of
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.compiled.block_code import CompiledRegion
+    from dwarfgpu.execution.compiled.block_code import CompiledRegion, CompiledRun
     from dwarfgpu.execution.compiled.entrance import Entrance
-    from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
+    from dwarfgpu.execution.compiled.regions import CompiledRegions
 
 
 class WavePart(WaveBatch):

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.sources import quieted
 from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.isa.formulas import FLAG, single_name
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
@@ -783,7 +782,7 @@ class RegionWriter:
             values = [read(lanes) for read in sources]
             results = LlvmWriter(lanes.ir, CHUNK).results(meaning.formula, values)
             if quiets:
-                results[0] = _quieted(lanes.vectors, results[0], values, meaning.results[0])
+                results[0] = quieted(lanes.vectors, results[0], values, meaning.results[0])
             for value, put in zip(results, puts, strict=False):
                 if put is not None:
                     put(lanes, value)
@@ -1201,16 +1200,6 @@ def _read_word(register: int) -> Callable[[LaneGroup], str]:
 
 def _flag_put(register: int) -> Callable[[LaneGroup, str], None]:
     return lambda lanes, flags: lanes.write_flags(register, flags)
-
-
-def _quieted(vectors: Vectors, result: str, values: list[str], kind: str) -> str:
-    """Return a minimum or maximum as MODE.IEEE wants it: a signalling NaN gives a NaN."""
-    signalling = vectors.is_signalling(values[-1], kind)
-    if len(values) == 2:
-        signalling = vectors.operate("or", FLAG, signalling, vectors.is_signalling(values[0], kind))
-    words = f"u{kind[1:]}"
-    nan = int(np.array(np.nan, f"f{BITS[kind] // 8}").view(f"u{BITS[kind] // 8}"))
-    return vectors.choose(signalling, kind, vectors.view(vectors.constant(nan, words), words, kind), result)
 
 
 # --- Lanes of other lanes -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
 from dwarfgpu.execution.block_writer import LONGEST
-from dwarfgpu.execution.compiled.block_code import BlockCode, CompiledRegion, Ending
+from dwarfgpu.execution.compiled.block_code import SPAN, BlockCode, CompiledRegion, CompiledRun, Ending
 from dwarfgpu.execution.compiled.entrance import Entrance
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, Cell, Exit
 from dwarfgpu.execution.compiled.memory_table import MemoryTable
@@ -21,7 +21,7 @@ from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
 from dwarfgpu.execution.compiled.region_writer import RegionWriter
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ MOST = 4
 """How often a block is compiled; blocks that become hot later leave it where it is."""
 LARGEST = 400
 """The instructions of a region, each of which takes a millisecond or two to compile."""
-SPAN = 1 << 20
-"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 MOST_KERNELS = 64
 """The kernels whose blocks are counted on when they are launched again."""
 MOST_LAUNCHED = 1024
@@ -73,6 +71,10 @@ _PLACE, _EXECUTED, _WHOLE, _CALL_COUNT, _PASSED, _CHECKED = map(
 
 class CompiledRegions:
     """The compiled code of a device."""
+
+    what, unit = "blocks that run often are", "region"
+    has_all_code = False
+    """Whether Python executes only single instructions, between two of compiled code."""
 
     _texts: ClassVar[dict[tuple[str, int, bytes, int], bool]] = {}
     """Whether instructions can be compiled, for all devices: by processor, lanes, bytes and MODE."""
@@ -436,6 +438,10 @@ class CompiledRegions:
         pause = Pause.BARRIER if code.ending.is_barrier else None
         return CompiledRun(count, parted, since, is_whole=code.ending.is_whole, pause=pause, passed=cells[_PASSED])
 
+    def entered(self, batch: WaveBatch) -> WaveBatch:
+        """Return a batch as compiled code takes it."""
+        return batch
+
     def run_together(self, batch: WaveBatch, left: int, limit: int | None) -> tuple[WaveBatch, int, int, bool] | None:
         """Let a batch and others in its region, if there are any, run in turns; return what `PartedWaves` returns."""
         memory, going = self.device.memory, (batch, left, 0, False)
@@ -505,26 +511,6 @@ class ReadyWaves:
     """The instructions of their turn."""
     stops: tuple[int, int, int]
     """Where they stop, as `Entrance.execute` takes it."""
-
-
-@immutable
-class CompiledRun:
-    """What a batch has done in compiled code."""
-
-    count: int
-    """The instructions that each wave has executed."""
-    following: Any = None
-    """The address of each wave, where they part."""
-    since: int = 0
-    """How many instructions of a block the interpreter would have executed there."""
-    is_inside: bool = False
-    """Whether the next instruction is to be interpreted."""
-    is_whole: bool = False
-    """Whether a block has ended where another batch may get its turn."""
-    pause: Pause | None = None
-    """Why the waves do not go on, if they do not."""
-    passed: int = 0
-    """The instructions up to the last barrier that the waves have passed; another turn began there."""
 
 
 def _reached(

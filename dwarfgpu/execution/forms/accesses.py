@@ -1,0 +1,355 @@
+"""Forms of accesses to memory: where the lanes reach, whether all of that is memory, and what they read or write.
+
+A form that finds no memory, or a number in two dwords of private memory, refuses before it has changed anything, and
+Python executes the instruction: it knows what is wrong, and says it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
+from dwarfgpu.execution.block_writer import needed
+from dwarfgpu.execution.compiled.layout import Cell
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.atomics import CHANGES
+from dwarfgpu.execution.forms.buffers import buffer_places
+from dwarfgpu.execution.forms.dispatcher import DECLARED, FIND, FLAT_SPACE, GLOBAL_SPACE, PRIVATE_SPACE, RESOLVE
+from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
+from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.execution.memory_access import has_base, local_offsets
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+
+_SCALAR_LOAD = re.compile(r"s_(buffer_)?load_(dword(?:x\d+)?|b\d+)$")
+
+
+def write_access(writer: FormWriter, instruction: GpuInstruction) -> bool:
+    """Write an access to memory; return whether the instruction is one."""
+    name, modifiers = instruction.name, instruction.modifiers
+    if (scalar := _SCALAR_LOAD.match(name)) is not None:
+        _write_scalar_load(writer, instruction, scalar)
+        return True
+    shape = shape_of(name)
+    if shape is None or instruction.encoding == "SMEM":
+        return False
+    if any(modifiers.get(each) for each in ("gds", "tfe", "lds")) or "_lds_" in name:
+        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    if shape.action in ("load", "store"):
+        _write_move(writer, instruction, shape)
+    else:
+        _write_atomic(writer, instruction, shape)
+    return True
+
+
+@frozen
+class _Places:
+    """Where the lanes have their numbers: addresses of the host in memory of the function."""
+
+    starts: tuple[str, ...]
+    """The rows of addresses: one for each offset of the instruction."""
+    step: int | None
+    """The distance of a number to the next; None if the row behind the first one has that of each lane."""
+
+
+# --- Loads and stores ---------------------------------------------------------------------------------------------
+
+
+def _write_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
+    is_load = shape.action == "load"
+    if is_load:
+        target = needed(instruction, "vdst", "vdata")
+        registers = [writer.vector_register(target) + at for at in range(shape.count * (2 if shape.pair else 1))]
+    elif shape.space == LOCAL:
+        parts = [needed(instruction, f"data{number}") for number in range(2 if shape.pair else 1)]
+        target = parts[0]
+        registers = [writer.vector_register(data) + number for data in parts for number in range(shape.count)]
+    else:
+        target = needed(instruction, "vdata", "data0", "data")
+        registers = [writer.vector_register(target) + number for number in range(shape.count)]
+    half = shape.half if target.half is None else target.half
+    if _write_private_row(writer, instruction, shape, registers, is_load=is_load):
+        return
+    places = _places(writer, instruction, shape)
+    writer.end_checks()
+    if is_load:
+        rows = [writer.know(register) for register in registers]
+        with writer.each_lane() as lane:
+            found = _numbers_of(writer, places, shape, lane)
+            values = [writer.load(f"i{8 * shape.size}", place, 1) for place in found]
+            for row, value in zip(rows, values, strict=True):
+                _put(writer, shape, row, lane, value, half)
+        return
+    rows = [writer.row(register)[0] for register in registers]
+    for number, row in enumerate(rows):  # the last lane wins for each number in turn
+        with writer.each_lane() as lane:
+            value = writer.load("i32", writer.lane_at(row, lane))
+            if shape.size < 4:
+                value = writer.one.operate("lshr", WORD, value, "16") if half == 1 else value
+                value = writer.one.resized(value, WORD, f"u{8 * shape.size}")
+            place = _numbers_of(writer, places, shape, lane)[number]
+            writer.ir.do(f"store i{8 * shape.size} {value}, ptr {place}, align 1")
+
+
+def _numbers_of(writer: FormWriter, places: _Places, shape: AccessShape, lane: str) -> list[str]:
+    """Return where a lane has its numbers."""
+    found, step = [], ""
+    if places.step is None and shape.count > 1:
+        behind = writer.one.operate("add", LONG, lane, str(writer.lanes))
+        step = writer.load("i64", writer.lane_at(places.starts[0], behind, 8), 8)
+    for start in places.starts:
+        place = writer.load("ptr", writer.lane_at(start, lane, 8), 8)
+        for number in range(shape.count):
+            if number:
+                place = writer.at(place, step or str(places.step))
+            found.append(place)
+    return found
+
+
+def _put(writer: FormWriter, shape: AccessShape, row: str, lane: str, value: str, half: int | None) -> None:
+    """Put a number that has been read into the register of a lane."""
+    place = writer.lane_at(row, lane)
+    kind = f"{'i' if shape.is_signed else 'u'}{8 * shape.size}"
+    if half is not None and shape.size < 4:
+        value = writer.one.resized(value, kind, "u16")
+        writer.ir.do(f"store i16 {value}, ptr {writer.at(place, str(2 * half))}, align 2")
+        return
+    writer.ir.do(f"store i32 {writer.one.resized(value, kind, WORD)}, ptr {place}, align 4")
+
+
+def _write_private_row(
+    writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, registers: list[int], *, is_load: bool
+) -> bool:
+    """Write an access to dwords of private memory at one offset of all lanes; return whether it is one."""
+    if shape.space != SCRATCH or shape.size != 4 or _lane_offset(instruction) is not None:
+        return False
+    one, vectors = writer.one, writer.vectors
+    place = _private_base(writer, instruction)
+    end = one.operate("add", LONG, place, str(4 * shape.count))
+    for condition in (
+        one.operate("icmp sge", LONG, place, "0"),
+        one.operate("icmp sle", LONG, end, writer.field(Place.PRIVATE_SIZE)),
+        one.operate("icmp eq", LONG, one.operate("and", LONG, place, "3"), "0"),
+    ):
+        writer.refuse_unless(condition)
+    writer.end_checks()
+    whole, row = vectors.type(WORD), writer.field(Place.PRIVATE, "ptr")
+    row = writer.at(row, one.operate("mul", LONG, place, str(writer.lanes)))
+    for number, register in enumerate(registers):
+        line = writer.at(row, str(4 * writer.lanes * number))
+        old = writer.load(whole, line, 4)
+        if is_load:
+            writer.write(register, old)
+        else:
+            value = writer.blended(writer.exec_row(), writer.read(register), old)
+            writer.ir.do(f"store {whole} {value}, ptr {line}, align 4")
+    return True
+
+
+# --- Places -------------------------------------------------------------------------------------------------------
+
+
+def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> _Places:
+    """Write the search for the places that lanes reach."""
+    total = shape.size * shape.count
+    if shape.space == LOCAL:
+        return _local_places(writer, instruction, shape)
+    if shape.space == SCRATCH:
+        address = writer.vectors.spread(_private_base(writer, instruction), LONG)
+        if (register := _lane_offset(instruction)) is not None:
+            wide = writer.vectors.resized(writer.read(register), WORD, LONG)
+            address = writer.vectors.operate("add", LONG, address, wide)
+        if writer.generation >= 12:
+            address = writer.vectors.operate("and", LONG, address, writer.vectors.constant(LOW, LONG))
+        return _Places((_resolved(writer, address, total, shape.size, PRIVATE_SPACE),), 4 * writer.lanes)
+    if shape.space == BUFFER:
+        address, private = buffer_places(writer, instruction, shape)
+        if private is not None:
+            return _Places((private,), None)
+        return _Places((_searched(writer, address, shape, GLOBAL_SPACE),), shape.size)
+    space = FLAT_SPACE if shape.space == FLAT else GLOBAL_SPACE
+    start = _searched(writer, _address(writer, instruction), shape, space)
+    return _Places((start,), None if shape.space == FLAT else shape.size)
+
+
+def _lane_offset(instruction: GpuInstruction) -> int | None:
+    """Return the register with the offset of each lane in private memory, if there is one."""
+    vaddr = instruction.operand("vaddr")
+    has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not instruction.modifiers.get("sve_off")
+    return vaddr.index if has_lane and vaddr is not None else None
+
+
+def _offset(writer: FormWriter, instruction: GpuInstruction) -> str:
+    return writer.signed_number(instruction.modifiers.get("offset", 0))
+
+
+def _private_base(writer: FormWriter, instruction: GpuInstruction) -> str:
+    saddr, one, offset = instruction.operand("saddr"), writer.one, _offset(writer, instruction)
+    if saddr is None or not has_base(saddr):
+        return offset
+    base = one.operate("add", LONG, one.resized(writer.scalar(saddr, 32), WORD, LONG), offset)
+    is_lanes = _lane_offset(instruction) is not None
+    return one.operate("and", LONG, base, str(LOW)) if writer.generation >= 12 and not is_lanes else base
+
+
+def _address(writer: FormWriter, instruction: GpuInstruction) -> str:
+    """Return the addresses of lanes in global memory, or generic ones."""
+    vaddr, saddr, vectors, one = instruction.operand("vaddr"), instruction.operand("saddr"), writer.vectors, writer.one
+    base, is_wide = _offset(writer, instruction), True
+    if saddr is not None and has_base(saddr):
+        base, is_wide = one.operate("add", LONG, writer.scalar(saddr, 64), base), False
+    if vaddr is None or vaddr.kind is not OperandKind.VGPR or instruction.modifiers.get("sve_off"):
+        if is_wide:
+            raise UnknownInstruction(f"{instruction.mnemonic} without an address")
+        return vectors.spread(base, LONG)
+    number = vectors.resized(writer.read(vaddr.index), WORD, LONG)
+    if is_wide:
+        high = vectors.resized(writer.read(vaddr.index + 1), WORD, LONG)
+        number = vectors.operate("or", LONG, vectors.operate("shl", LONG, high, vectors.constant(32, LONG)), number)
+    return vectors.operate("add", LONG, number, vectors.spread(base, LONG))
+
+
+def _kept(writer: FormWriter, address: str, name: str = "places") -> str:
+    """Put addresses into memory of the function."""
+    room = writer.room(name, 2 * writer.lanes, "i64")
+    writer.ir.do(f"store {writer.vectors.type(LONG)} {address}, ptr {room}, align 64")
+    return room
+
+
+def _resolved(writer: FormWriter, address: str, total: int, size: int, space: int) -> str:
+    """Write the search for the address of each lane."""
+    room, name = _kept(writer, address), f"{RESOLVE}{writer.lanes}"
+    writer.ir.declared[name] = DECLARED[name]
+    numbers = f"i64 {writer.active_lanes()}, i64 {total}, i64 {size}, i64 {space}"
+    writer.refuse_unless(writer.ir.put(f"call i1 @{name}(ptr %wave, ptr {room}, {numbers})"))
+    return room
+
+
+def _searched(writer: FormWriter, address: str, shape: AccessShape, space: int) -> str:
+    """Write the search for global or generic addresses: in the latest segment, or for each lane alone."""
+    vectors, one, ir = writer.vectors, writer.one, writer.ir
+    total = shape.size * shape.count
+    table = writer.field(Place.TABLE, "ptr")
+    cells = {cell: writer.at(table, str(8 * cell)) for cell in (Cell.LATEST, Cell.SEGMENTS)}
+    latest = one.operate("mul", LONG, writer.load("i64", cells[Cell.LATEST], 8), "24")
+    segment = writer.at(writer.load("ptr", cells[Cell.SEGMENTS], 8), latest)
+    start, whole, host = (writer.load("i64", writer.at(segment, str(8 * at)), 8) for at in range(3))
+    offset = vectors.operate("sub", LONG, address, vectors.spread(start, LONG))
+    room = one.intrinsic("usub.sat", LONG, one.operate("add", LONG, whole, "1"), str(total))
+    outside = vectors.operate("icmp uge", LONG, offset, vectors.spread(room, LONG))
+    near, far, found = (ir.name(stem) for stem in ("near", "far", "found"))
+    writer.fork(writer.none(outside), near, far)
+    writer.label(near)
+    place = _kept(writer, vectors.operate("add", LONG, offset, vectors.spread(host, LONG)))
+    if space == FLAT_SPACE and shape.count > 1:
+        steps = writer.lane_at(place, str(writer.lanes), 8)
+        ir.do(f"store {vectors.type(LONG)} {vectors.constant(shape.size, LONG)}, ptr {steps}, align 64")
+    writer.jump(found)
+    writer.label(far)
+    _resolved(writer, address, total, shape.size, space)
+    writer.jump(found)
+    writer.label(found)
+    return place
+
+
+def _local_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> _Places:
+    vectors = writer.vectors
+    register = writer.vector_register(needed(instruction, "addr"))
+    local, size = writer.field(Place.LOCAL), writer.field(Place.LOCAL_SIZE)
+    rooms = []
+    for number, offset in enumerate(local_offsets(instruction, shape)):
+        place = vectors.resized(writer.read(register), WORD, LONG)
+        place = vectors.operate("add", LONG, place, vectors.spread(writer.signed_number(offset), LONG))
+        end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
+        outside = vectors.operate("icmp ugt", LONG, end, vectors.spread(size, LONG))
+        writer.refuse_unless(writer.none(outside))
+        rooms.append(_kept(writer, vectors.operate("add", LONG, place, vectors.spread(local, LONG)), f"places{number}"))
+    return _Places(tuple(rooms), shape.size)
+
+
+# --- Atomic operations --------------------------------------------------------------------------------------------
+
+
+def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
+    change = CHANGES.get(shape.action if shape.number != "f" else f"{shape.action} f")
+    if change is None or shape.space == SCRATCH or instruction.name.startswith("ds_wrxchg2"):
+        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    one, ir, words = writer.one, writer.ir, shape.size // 4
+    data, destination = needed(instruction, "vdata", "data0", "data"), instruction.operand("vdst")
+    returns = destination is not None and shape.returns
+    if shape.space == BUFFER:
+        modifiers = instruction.modifiers
+        destination = data
+        returns = bool(modifiers.get("glc") or modifiers.get("sc0") or modifiers.get("th", 0) & 1)
+    sources = [writer.vector_register(data)]
+    if shape.action in ("cmpswap", "cmpst"):
+        other = instruction.operand("data1")
+        sources.append(sources[0] + words if other is None else writer.vector_register(other))
+        if shape.action == "cmpst":  # first what is compared, then the new number
+            sources.reverse()
+    places = _places(writer, instruction, shape)
+    _check_alignment(writer, places, shape)
+    writer.end_checks()
+    kind, number = f"u{8 * shape.size}", f"{shape.number}{8 * shape.size}"
+    rows = [[writer.row(register + word)[0] for word in range(words)] for register in sources]
+    target = writer.vector_register(destination) if returns and destination is not None else None
+    results = [] if target is None else [writer.know(target + word) for word in range(words)]
+    with writer.each_lane() as lane:
+        values = []
+        for row in rows:
+            parts = [writer.load("i32", writer.lane_at(each, lane)) for each in row]
+            values.append(parts[0] if words == 1 else writer.joined(*parts))
+        place = writer.load("ptr", writer.lane_at(places.starts[0], lane, 8), 8)
+        old = writer.load(one.type(kind), place, 1)
+        new = change(one, number, *(one.view(each, kind, number) for each in (old, *values)))
+        ir.do(f"store {one.type(kind)} {one.view(new, number, kind)}, ptr {place}, align 1")
+        for word, row_of_result in enumerate(results):
+            part = old if not word else one.operate("lshr", kind, old, "32")
+            part = one.resized(part, kind, WORD)
+            ir.do(f"store i32 {part}, ptr {writer.lane_at(row_of_result, lane)}, align 4")
+
+
+def _check_alignment(writer: FormWriter, places: _Places, shape: AccessShape) -> None:
+    """Let Python stop the waves that have an address which is not aligned."""
+    vectors = writer.vectors
+    place = writer.load(vectors.type(LONG), places.starts[0], 64)
+    low = vectors.operate("and", LONG, place, vectors.constant(shape.size - 1, LONG))
+    writer.refuse_unless(writer.none(vectors.operate("icmp ne", LONG, low, vectors.constant(0, LONG))))
+
+
+# --- Scalar loads -------------------------------------------------------------------------------------------------
+
+
+def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+    size, count, _is_signed = SIZES[match[2]]
+    base, destination = needed(instruction, "sbase"), needed(instruction, "sdata")
+    one = writer.one
+    address = _scalar_base(writer, instruction, base, is_buffer=bool(match[1]))
+    number = None
+    for operand in (instruction.operand(name) for name in ("offset", "soffset")):
+        if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
+            continue
+        if operand.kind is OperandKind.IMMEDIATE:
+            number = operand.value
+        else:
+            address = one.operate("add", LONG, address, one.resized(writer.scalar(operand, 32), WORD, LONG))
+    number = instruction.modifiers.get("offset", 0) if number is None else number
+    address = one.operate("add", LONG, address, writer.signed_number(number))
+    writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, address, "3"), "0"))
+    writer.ir.declared[FIND] = DECLARED[FIND]
+    table = writer.field(Place.TABLE, "ptr")
+    place = writer.ir.put(f"call i64 @{FIND}(ptr {table}, i64 {address}, i64 {size * count})")
+    writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
+    writer.end_checks()
+    pointer, first = writer.ir.put(f"inttoptr i64 {place} to ptr"), writer.register_of(destination)
+    values = [writer.load("i32", writer.at(pointer, str(4 * word)), 1) for word in range(count)]
+    writer.set_words(first, values)
+
+
+def _scalar_base(writer: FormWriter, instruction: GpuInstruction, base: GpuOperand, *, is_buffer: bool) -> str:
+    if not is_buffer:
+        return writer.scalar(base, 64)
+    if base.kind is not OperandKind.SGPR:
+        raise UnknownInstruction(f"{instruction.mnemonic} of {base.text}")
+    high = writer.one.operate("and", WORD, writer.word(base.index + 1), str(0xFFFF))
+    return writer.joined(writer.word(base.index), high)

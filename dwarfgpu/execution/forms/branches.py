@@ -1,0 +1,69 @@
+"""Forms that end a block: branches, calls and jumps. What ends or stops waves is executed by Python."""
+
+from __future__ import annotations
+
+from dwarfgpu.execution.batch import EXEC, VCC
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter
+from dwarfgpu.execution.forms.layout import SCC, SLOT, Rule
+from dwarfgpu.execution.instructions import CONTROL
+from dwarfgpu.isa.instruction import CALLS, GpuInstruction
+
+_CONDITIONS = {
+    "s_cbranch_scc0": (SCC, "eq"), "s_cbranch_scc1": (SCC, "ne"), "s_cbranch_vccz": (VCC, "eq"),
+    "s_cbranch_vccnz": (VCC, "ne"), "s_cbranch_execz": (EXEC, "eq"), "s_cbranch_execnz": (EXEC, "ne"),
+}  # fmt: skip
+_STEP = (SLOT // 4).bit_length() - 1
+"""The distance of two slots is that of their addresses times 2 to this power."""
+
+
+def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> bool:
+    """Write an instruction that ends a block; return whether it is one.
+
+    The program has so many bytes of code before the instruction and from it on.
+    """
+    name, distance = instruction.name, instruction.branch
+    if name not in CONTROL:
+        return False
+    writer.rule |= Rule.ENDS_BLOCK
+    if distance is not None and not -before <= distance < behind:
+        raise UnknownInstruction(f"{instruction.mnemonic} to other code")
+    following = writer.behind(instruction.size)
+    if name in ("s_branch", "s_call_b64"):
+        if name in CALLS:
+            writer.rule |= Rule.IS_NOTED
+            writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
+        writer.leave(_target(writer, instruction))
+    elif name in _CONDITIONS:
+        register, relation = _CONDITIONS[name]
+        kind = WORD if register == SCC else f"u{writer.lanes}"
+        number = writer.word(SCC) if register == SCC else writer.mask(register)
+        condition = writer.one.operate(f"icmp {relation}", kind, number, "0")
+        writer.leave(writer.ir.put(f"select i1 {condition}, ptr {_target(writer, instruction)}, ptr {following}"))
+    elif name.startswith("s_cbranch_cdbg"):
+        writer.leave(following)
+    elif name in ("s_setpc_b64", "s_swappc_b64"):
+        _jump(writer, instruction, before, behind)
+    else:
+        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    return True
+
+
+def _target(writer: FormWriter, instruction: GpuInstruction) -> str:
+    return writer.at("%slot", writer.signed_number((instruction.branch or 0) << _STEP))
+
+
+def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> None:
+    """Write a jump to an address in registers, which must be in the program."""
+    one = writer.one
+    writer.rule |= Rule.IS_NOTED
+    target = writer.scalar(instruction.sources[0], 64)
+    distance = one.operate("sub", LONG, target, writer.address())
+    first, last = writer.signed_number(-before), writer.signed_number(behind)
+    for relation, limit in (("sge", first), ("slt", last)):
+        writer.refuse_unless(one.operate(f"icmp {relation}", LONG, distance, limit))
+    writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, target, "3"), "0"))
+    writer.end_checks()
+    if instruction.destinations:
+        writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
+    writer.leave(writer.at("%slot", one.operate("shl", LONG, distance, str(_STEP))))

@@ -1,0 +1,44 @@
+"""The form of an instruction: its text, the numbers of its slot, and what the dispatcher has to know of it."""
+
+from __future__ import annotations
+
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.accesses import write_access
+from dwarfgpu.execution.forms.branches import write_branch
+from dwarfgpu.execution.forms.form_writer import FormWriter
+from dwarfgpu.execution.forms.layout import Rule
+from dwarfgpu.execution.forms.operations import write_operation
+from dwarfgpu.execution.instructions import is_idle
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.instruction import GpuInstruction
+
+
+@frozen
+class WrittenForm:
+    """A form with the numbers of one instruction."""
+
+    text: str
+    declared: dict[str, str]
+    """What the text calls, by name."""
+    numbers: tuple[int, ...]
+    rule: Rule
+    is_placed: bool
+    """Whether numbers depend on where the instruction is."""
+
+
+def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> WrittenForm:
+    """Write the form of an instruction, which has so many bytes of code before it and from it on.
+
+    Raise `UnknownInstruction` or `NotWritten` where it has none: then Python executes the instruction.
+    """
+    if not is_idle(instruction) and write_branch(writer, instruction, before, behind):
+        return _form(writer)
+    is_written = is_idle(instruction) or write_operation(writer, instruction) or write_access(writer, instruction)
+    if not is_written:
+        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    writer.leave(writer.behind(instruction.size))
+    return _form(writer)
+
+
+def _form(writer: FormWriter) -> WrittenForm:
+    return WrittenForm(writer.text, dict(writer.ir.declared), tuple(writer.numbers), writer.rule, writer.is_placed)

@@ -1,0 +1,368 @@
+"""The text of one form: how it reaches the numbers of its slot, scalar registers, vector registers and EXEC.
+
+What differs between instructions that do the same is a number of the slot: registers, constants, distances. So the text
+alone tells forms apart, and nothing has to know what a form depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.layout import MOST_NUMBERS, NUMBERS, SCC, SLOT, VECTORS, Place, Rule
+from dwarfgpu.isa.formulas import FLAG
+from dwarfgpu.isa.instruction import GpuOperand, OperandKind
+from dwarfgpu.isa.semantics.llvm import LlvmText, Vectors
+
+WORD, LONG = "u32", "u64"
+LOW = 0xFFFF_FFFF
+CONSTANTS = (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE)
+SCALARS = (OperandKind.SGPR, OperandKind.SPECIAL)
+_REGISTERS = {
+    "vcc": VCC, "vcc_lo": VCC, "vcc_hi": VCC_HI, "exec": EXEC, "exec_lo": EXEC, "exec_hi": EXEC_HI, "m0": M0,
+    "flat_scratch": FLAT_SCRATCH, "flat_scratch_lo": FLAT_SCRATCH, "flat_scratch_hi": FLAT_SCRATCH + 1,
+}  # fmt: skip
+"""Where special registers are among the scalar ones."""
+
+
+class FormWriter:
+    """Writes the form of an instruction."""
+
+    def __init__(
+        self, *, lanes: int, generation: int, mode: int, accumulation: int, apertures: dict[str, int], address: int = 0
+    ) -> None:
+        self.lanes, self.generation, self.mode = lanes, generation, mode
+        self.accumulation = accumulation
+        """The number of the first accumulation register among the vector registers."""
+        self.apertures = apertures
+        self._address = address
+        self.is_placed = False
+        """Whether numbers depend on the address of the instruction."""
+        self.ir = LlvmText()
+        self.vectors, self.one = Vectors(self.ir, lanes), Vectors(self.ir, 1)
+        self.numbers: list[int] = []
+        self.rule = Rule(0)
+        self._label = "entry"
+        self._rooms: dict[str, str] = {}
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """The form as a function."""
+        lines = [*self._rooms.values(), *self.ir.lines]
+        head = "define ptr @form(ptr noalias %wave, ptr noalias %slot, i1 %probe) {"
+        return "\n".join((head, "entry:", *lines, "}"))
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.ir.label(name)
+        self._label = name
+
+    def jump(self, name: str) -> None:
+        self.ir.do(f"br label %{name}")
+
+    def fork(self, condition: str, then: str, other: str) -> None:
+        self.ir.do(f"br i1 {condition}, label %{then}, label %{other}")
+
+    def leave(self, slot: str) -> None:
+        """Go to a slot; ``null`` refuses the instruction."""
+        self.ir.do(f"ret ptr {slot}")
+
+    def refuse_unless(self, condition: str) -> None:
+        """Let Python execute the instruction if a condition is false; nothing has been changed yet."""
+        fine, wrong = self.ir.name("fine"), self.ir.name("wrong")
+        self.fork(condition, fine, wrong)
+        self.label(wrong)
+        self.leave("null")
+        self.label(fine)
+
+    def end_checks(self) -> None:
+        """Return if the instruction was only asked whether it refuses."""
+        self.rule |= Rule.IN_STEP
+        asked, go = self.ir.name("asked"), self.ir.name("go")
+        self.fork("%probe", asked, go)
+        self.label(asked)
+        self.leave("%slot")
+        self.label(go)
+
+    def behind(self, size: int) -> str:
+        """Return the slot behind an instruction of some bytes."""
+        return self.at("%slot", str(SLOT * (size // 4)))
+
+    def room(self, name: str, count: int, kind: str) -> str:
+        """Return memory of the function."""
+        self._rooms[name] = f"  %{name} = alloca [{count} x {kind}], align 64"
+        return f"%{name}"
+
+    def at(self, base: str, offset: str) -> str:
+        return self.ir.put(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def load(self, kind: str, place: str, align: int = 4) -> str:
+        return self.ir.put(f"load {kind}, ptr {place}, align {align}")
+
+    def field(self, place: Place, kind: str = "i64") -> str:
+        """Return what is at a place of the state of the wave."""
+        return self.load(kind, self.at("%wave", str(int(place))), 8)
+
+    @contextmanager
+    def each_lane(self) -> Iterator[str]:
+        """Write a loop over the executing lanes, the lowest first; yield the name of the number of a lane."""
+        head, behind = self.ir.name("lane"), self.ir.name("behind")
+        left, rest = f"%{self.ir.name('left')}", f"%{self.ir.name('rest')}"
+        mask = self.active_lanes()
+        before = self._label
+        self.fork(self.one.operate("icmp eq", LONG, mask, "0"), behind, head)
+        self.label(head)
+        at = len(self.ir.lines)
+        number = self.ir.call("llvm.cttz.i64", "i64", ("i64", left), ("i1", "true"))
+        yield number
+        less = self.one.operate("sub", LONG, left, "1")
+        self.ir.do(f"{rest} = and i64 {left}, {less}")
+        self.ir.lines.insert(at, f"  {left} = phi i64 [ {mask}, %{before} ], [ {rest}, %{self._label} ]")
+        self.fork(self.one.operate("icmp ne", LONG, rest, "0"), head, behind)
+        self.label(behind)
+
+    def lane_at(self, base: str, lane: str, size: int = 4) -> str:
+        """Return where a lane has its number in a row."""
+        return self.ir.put(f"getelementptr i{8 * size}, ptr {base}, i64 {lane}")
+
+    # --- Numbers --------------------------------------------------------------------------------------------------
+
+    def number(self, value: int) -> str:
+        """Return a number of 32 bits, which the slot has."""
+        place = len(self.numbers)
+        if place >= MOST_NUMBERS:
+            raise UnknownInstruction("more numbers than a slot has")
+        self.numbers.append(value & LOW)
+        return self.load("i32", self.at("%slot", str(NUMBERS + 4 * place)))
+
+    def long_number(self, value: int) -> str:
+        """Return a number of 64 bits, which the slot has."""
+        return self.joined(self.number(value), self.number(value >> 32))
+
+    def signed_number(self, value: int) -> str:
+        """Return a number of 32 bits as one of 64, with its sign."""
+        return self.ir.put(f"sext i32 {self.number(value)} to i64")
+
+    def address(self, offset: int = 0) -> str:
+        """Return the address of the instruction, or one near it."""
+        self.is_placed = True
+        return self.long_number(self._address + offset)
+
+    def joined(self, low: str, high: str) -> str:
+        """Return two words as one number."""
+        wide = self.one.resized(low, WORD, LONG), self.one.resized(high, WORD, LONG)
+        return self.one.operate("or", LONG, self.one.operate("shl", LONG, wide[1], "32"), wide[0])
+
+    # --- Scalar registers -----------------------------------------------------------------------------------------
+
+    def _scalar_place(self, register: int) -> tuple[str, str]:
+        """Return where a scalar register is, and where is whether it is known."""
+        if register in (EXEC, SCC) or (register == EXEC_HI and self.lanes == 64):
+            return self.at("%wave", str(4 * register)), ""
+        index = self.one.resized(self.number(register), WORD, LONG)
+        known = self.at("%wave", self.ir.put(f"add i64 {index}, {int(Place.KNOWN)}"))
+        return self.ir.put(f"getelementptr i32, ptr %wave, i64 {index}"), known
+
+    def word(self, register: int) -> str:
+        """Return a scalar register."""
+        return self.load("i32", self._scalar_place(register)[0])
+
+    def pair(self, register: int) -> str:
+        """Return two scalar registers as one number."""
+        return self.joined(self.word(register), self.word(register + 1))
+
+    def set_word(self, register: int, value: str) -> None:
+        """Write a scalar register."""
+        place, known = self._scalar_place(register)
+        self.ir.do(f"store i32 {value}, ptr {place}, align 4")
+        if known:
+            self.ir.do(f"store i8 1, ptr {known}")
+        elif register in (EXEC, EXEC_HI):
+            self._spread_exec()
+
+    def set_words(self, first: int, values: list[str]) -> None:
+        """Write scalar registers that follow each other."""
+        if first <= EXEC < first + len(values):
+            raise UnknownInstruction("EXEC among several registers")
+        place, known = self._scalar_place(first)
+        for number, value in enumerate(values):
+            self.ir.do(f"store i32 {value}, ptr {self.at(place, str(4 * number))}, align 4")
+            self.ir.do(f"store i8 1, ptr {self.at(known, str(number))}")
+
+    def set_pair(self, register: int, value: str) -> None:
+        """Write two scalar registers."""
+        low = self.one.resized(value, LONG, WORD)
+        high = self.one.resized(self.one.operate("lshr", LONG, value, "32"), LONG, WORD)
+        if register == EXEC and self.lanes == 64:
+            self.set_exec(value)
+            return
+        self.set_word(register, low)
+        self.set_word(register + 1, high)
+
+    def register_of(self, operand: GpuOperand) -> int:
+        """Return the number of the (first) scalar register of an operand."""
+        if operand.kind is OperandKind.SGPR:
+            return operand.index
+        register = operand.register
+        if register.startswith("ttmp"):
+            return 108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0)
+        if register in _REGISTERS:
+            return _REGISTERS[register]
+        raise UnknownInstruction(f"the register {register}")
+
+    def scalar(self, operand: GpuOperand, bits: int) -> str:
+        """Return a scalar source of 32 or 64 bits."""
+        kind = LONG if bits > 32 else WORD
+        if operand.kind in CONSTANTS:
+            return self.long_number(operand.value) if bits > 32 else self.number(operand.value)
+        if operand.kind not in SCALARS or bits not in (32, 64):
+            raise UnknownInstruction(f"{operand.text} as a scalar operand")
+        register = operand.register
+        if register == "null":
+            return "0"
+        if register in self.apertures:
+            return self.one.constant(self.apertures[register] & (1 << bits) - 1, kind)
+        if register in ("scc", "src_scc"):
+            return self.one.resized(self.word(SCC), WORD, kind)
+        if register in ("vccz", "src_vccz", "execz", "src_execz"):
+            return self.one.cast("zext", self.is_zero(VCC if "vcc" in register else EXEC), FLAG, kind)
+        if register == "exec" and bits > 32 and self.lanes == 32:
+            return self.one.resized(self.word(EXEC), WORD, LONG)
+        number = self.register_of(operand)
+        return self.word(number) if bits == 32 else self.pair(number)
+
+    def set_scalar(self, operand: GpuOperand, value: str, bits: int) -> None:
+        """Write a scalar result of 32 or 64 bits."""
+        if operand.register == "null":
+            return
+        register = self.register_of(operand)
+        if bits <= 32:
+            self.set_word(register, value)
+        elif register == EXEC and self.lanes == 32:
+            raise UnknownInstruction("EXEC of 64 bits in waves of 32 lanes")
+        else:
+            self.set_pair(register, value)
+
+    # --- Masks ----------------------------------------------------------------------------------------------------
+
+    def mask(self, register: int) -> str:
+        """Return a number with a bit for each lane."""
+        return self.pair(register) if self.lanes == 64 else self.word(register)
+
+    def active_lanes(self) -> str:
+        """Return EXEC as a number of 64 bits."""
+        return self.one.resized(self.mask(EXEC), f"u{self.lanes}", LONG)
+
+    def is_zero(self, register: int) -> str:
+        """Return whether VCC or EXEC is 0."""
+        return self.one.operate("icmp eq", f"u{self.lanes}", self.mask(register), "0")
+
+    def flags(self, mask: str) -> str:
+        """Return the bits of a mask as flags of the lanes."""
+        halves = [mask]
+        if self.lanes == 64:
+            upper = self.one.operate("lshr", LONG, mask, "32")
+            halves = [self.one.resized(each, LONG, WORD) for each in (mask, upper)]
+        words = "poison"
+        for index, half in enumerate(halves):
+            words = self.ir.put(f"insertelement <2 x i32> {words}, i32 {half}, i32 {index}")
+        order = lane_numbers("i32", (lane >> 5 for lane in range(self.lanes)))
+        every = self.ir.put(f"shufflevector <2 x i32> {words}, <2 x i32> poison, {self.vectors.type(WORD)} {order}")
+        bits = lane_numbers("i32", (1 << (lane & 31) for lane in range(self.lanes)))
+        return self.vectors.operate(
+            "icmp ne", WORD, self.vectors.operate("and", WORD, every, bits), self.vectors.constant(0, WORD)
+        )
+
+    def bits(self, flags: str) -> str:
+        """Return flags of the lanes as a mask."""
+        return self.ir.put(f"bitcast {self.vectors.type(FLAG)} {flags} to i{self.lanes}")
+
+    def executing(self, flags: str) -> str:
+        """Return flags of the executing lanes as a mask."""
+        return self.one.operate("and", f"u{self.lanes}", self.bits(flags), self.mask(EXEC))
+
+    def set_mask(self, register: int, value: str) -> None:
+        """Write a mask with a bit for each lane."""
+        if register == EXEC:
+            self.set_exec(value)
+        elif self.lanes == 64:
+            self.set_pair(register, value)
+        else:
+            self.set_word(register, value)
+
+    def set_exec(self, value: str) -> None:
+        """Change the executing lanes."""
+        place = self.at("%wave", str(4 * EXEC))
+        self.ir.do(f"store i{self.lanes} {value}, ptr {place}, align 8")
+        self._spread_exec()
+
+    def _spread_exec(self) -> None:
+        """Let the row of EXEC be as the number."""
+        row = self.vectors.cast("sext", self.flags(self.mask(EXEC)), FLAG, WORD)
+        self.ir.do(f"store {self.vectors.type(WORD)} {row}, ptr {self._exec_row()}, align 64")
+
+    def _exec_row(self) -> str:
+        return self.at("%wave", str(int(Place.EXEC)))
+
+    def exec_row(self) -> str:
+        """Return -1 in the lanes that execute, else 0."""
+        return self.load(self.vectors.type(WORD), self._exec_row(), 64)
+
+    def active(self) -> str:
+        """Return flags of the executing lanes."""
+        return self.vectors.operate("icmp ne", WORD, self.exec_row(), self.vectors.constant(0, WORD))
+
+    def none(self, flags: str) -> str:
+        """Return whether no executing lane has a flag."""
+        return self.one.operate("icmp eq", f"u{self.lanes}", self.executing(flags), "0")
+
+    # --- Vector registers -----------------------------------------------------------------------------------------
+
+    def vector_register(self, operand: GpuOperand) -> int:
+        """Return the number of the (first) vector register of an operand."""
+        if operand.kind is OperandKind.VGPR:
+            return operand.index
+        if operand.kind is OperandKind.AGPR:
+            return self.accumulation + operand.index
+        raise UnknownInstruction(f"{operand.text} as a vector operand")
+
+    def row(self, register: int) -> tuple[str, str]:
+        """Return where a vector register is, and where is whether it is known."""
+        size = 4 * self.lanes
+        offset = self.one.resized(self.number(VECTORS + size * register), WORD, LONG)
+        index = self.ir.put(f"lshr i64 {offset}, {size.bit_length() - 1}")
+        known = self.ir.put(f"add i64 {index}, {int(Place.KNOWN_VECTORS) - VECTORS // size}")
+        return self.at("%wave", offset), self.at("%wave", known)
+
+    def read(self, register: int) -> str:
+        """Return a vector register."""
+        return self.load(self.vectors.type(WORD), self.row(register)[0], 64)
+
+    def write(self, register: int, value: str, mask: str = "") -> None:
+        """Write a vector register in the lanes that have -1 in a row: in those that execute, if there is none."""
+        place, known = self.row(register)
+        old = self.load(self.vectors.type(WORD), place, 64)
+        value = self.blended(mask or self.exec_row(), value, old)
+        self.ir.do(f"store {self.vectors.type(WORD)} {value}, ptr {place}, align 64")
+        self.ir.do(f"store i8 1, ptr {known}")
+
+    def blended(self, mask: str, value: str, old: str) -> str:
+        """Return one value in lanes that have -1 in a row, and another in those that have 0."""
+        taken = self.vectors.operate("and", WORD, value, mask)
+        other = self.vectors.operate("xor", WORD, mask, self.vectors.constant(-1, WORD))
+        return self.vectors.operate("or", WORD, taken, self.vectors.operate("and", WORD, old, other))
+
+    def know(self, register: int) -> str:
+        """Note that a vector register is written; return where it is."""
+        place, known = self.row(register)
+        self.ir.do(f"store i8 1, ptr {known}")
+        return place
+
+
+def lane_numbers(kind: str, numbers: Iterable[int]) -> str:
+    """Return a constant with a number for each lane."""
+    return f"<{', '.join(f'{kind} {number}' for number in numbers)}>"

@@ -1,0 +1,91 @@
+"""What compiled forms share with Python: the state of a wave, the slots of a program, the numbers of a turn.
+
+A wave is a row of bytes: its scalar registers at their numbers, what it reaches, and its vector registers. A program
+has a slot for each dword of code, so the distance of two slots is that of their addresses, times 16.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+SCC = 132
+"""The number of SCC among the scalar registers."""
+VECTORS = 4096
+"""Where the vector registers of a wave begin; behind them are the accumulation registers."""
+SLOT = 64
+"""The bytes of a slot: a function, `Rule`, and the numbers of the instruction."""
+RULE, NUMBERS = 8, 12
+"""Where these are in a slot."""
+MOST_NUMBERS = (SLOT - NUMBERS) // 4
+
+
+class Place(IntEnum):
+    """Where something is in the state of a wave, in bytes."""
+
+    SCALARS = 0
+    NEXT = 544
+    """Where the wave goes at the end of a block: a slot."""
+    LOCAL = 552
+    LOCAL_SIZE = 560
+    """The local memory of its work-group."""
+    PRIVATE = 568
+    PRIVATE_SIZE = 576
+    """Its private memory, and how many bytes each lane has of it."""
+    FIRST = 584
+    """How many bytes of the private memory of all waves are before it."""
+    TABLE = 592
+    """The numbers of `MemoryTable`."""
+    EXEC = 640
+    """A row of 0 and -1 beside the number: -1 in each lane that executes."""
+    KNOWN = 896
+    """A byte for each scalar register: whether something has written it."""
+    KNOWN_VECTORS = 1056
+    """The same for each vector register."""
+
+
+class Rule(IntFlag):
+    """What the dispatcher has to know of an instruction."""
+
+    IN_STEP = 1
+    """Waves meet before it: it reads or writes memory, or it may refuse. It can be asked first whether it does."""
+    ENDS_BLOCK = 2
+    """Waves may go different ways behind it."""
+    IS_NOTED = 4
+    """A call or a jump, which Python notes."""
+
+
+class TurnCell(IntEnum):
+    """The 64-bit numbers that the dispatcher is called with, and those that it leaves."""
+
+    WAVES = 0
+    """The addresses of the states of the waves."""
+    COUNT = 1
+    SLOT = 2
+    """The instruction that all waves are at, before and after."""
+    SINCE = 3
+    """The instructions that have been executed of a block of the interpreter, before and after."""
+    TURN = 4
+    """The instructions of a wave after which a block is the last one of a turn."""
+    NEAREST = 5
+    """The slot from which on another batch has its turn."""
+    MOST = 6
+    """The instructions after which Python is asked, at the end of a block of the interpreter."""
+    EXECUTED = 7
+    """The instructions that each wave has executed."""
+    LAST = 8
+    """The slot at the end of the latest block."""
+
+
+class TurnExit(IntEnum):
+    """Why the dispatcher returns."""
+
+    STOPPED = 0
+    """The instruction has no function, or refuses; it has changed nothing."""
+    PARTED = 1
+    """Waves go different ways: each has its slot."""
+    NOTED = 2
+    """A call or a jump has been executed, and waves go one way."""
+    TURN = 3
+    """A block has ended, and with it the turn, or enough has been executed."""
+    FULL = 4
+    """As many instructions as a block of the interpreter has have been executed since the latest end of a block."""

@@ -1,0 +1,149 @@
+"""The slots of a piece of code in one MODE: filled with forms when waves come there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from dwarfgpu.execution.compiled.memory_table import address_of
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.execution.forms.engine import library
+from dwarfgpu.execution.forms.form import WrittenForm, write_form
+from dwarfgpu.execution.forms.form_writer import FormWriter
+from dwarfgpu.execution.forms.layout import NUMBERS, RULE, SLOT
+from dwarfgpu.isa.instruction import JUMPS
+from dwarfgpu.isa.semantics.llvm import NotWritten
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.device_memory import MemorySegment
+    from dwarfgpu.isa.instruction import GpuInstruction
+
+AHEAD = 400
+"""The instructions whose slots are filled together: one module of LLVM compiles faster than many."""
+MOST_FORMS = 1 << 16
+"""The instructions whose forms are kept."""
+
+
+class FormHost(Protocol):
+    """What forms need of the device whose waves run."""
+
+    processor: str
+    lanes: int
+    generation: int
+    executed: int
+    machine: Any
+    memory: Any
+    breakpoints: Any
+    observer: Any
+
+    @property
+    def register_counts(self) -> tuple[int, int]: ...
+
+    def instruction(self, address: int) -> GpuInstruction: ...
+
+    def is_interpreted(self, instruction: GpuInstruction, address: int, mode: int) -> bool: ...
+
+    def is_far_branch(self, jump: GpuInstruction, address: int) -> bool: ...
+
+    def special_sources(self) -> dict[str, int]: ...
+
+
+class FormProgram:
+    """The slots of a segment of memory in one MODE."""
+
+    _forms: ClassVar[dict[Any, WrittenForm | None]] = {}
+    """The forms of instructions, for all devices of the process; None where there is none."""
+
+    def __init__(self, device: FormHost, segment: MemorySegment, mode: int) -> None:
+        self._device, self._mode = device, mode
+        self.start, self.end = segment.start, segment.end
+        count = (self.end - self.start) // 4 + 8
+        self._room = np.zeros(count * SLOT + SLOT, np.uint8)
+        base = address_of(self._room)
+        skipped = -base % SLOT
+        self._slots = base + skipped
+        self._content = self._room[skipped : skipped + count * SLOT].reshape(count, SLOT)
+        self.count = 0
+        """How many slots have been filled."""
+        self._tried: set[int] = set()
+        """The addresses whose slots have been filled, or whose instructions have no form."""
+
+    def slot_of(self, address: int) -> int:
+        """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
+        return max(0, self._slots + (address - self.start) * (SLOT // 4))
+
+    def address_of(self, slot: int) -> int:
+        """Return the address of an instruction."""
+        return self.start + (slot - self._slots) // (SLOT // 4)
+
+    def forget(self, address: int) -> None:
+        """Empty the slot of an address; it is filled again when waves come there, unless a breakpoint is there."""
+        if self.start <= address < self.end:
+            self._content[(address - self.start) // 4, :NUMBERS] = 0
+            self._tried.discard(address)
+
+    def fill(self, start: int) -> bool:
+        """Fill the slots from an address on, as far as code is reached from there; return whether its own is filled."""
+        found: dict[int, WrittenForm] = {}
+        pending = [start]
+        while pending and len(found) < AHEAD:
+            address = pending.pop()
+            while len(found) < AHEAD and self.start <= address < self.end:
+                if address in self._tried or address in self._device.breakpoints:
+                    break
+                self._tried.add(address)
+                try:
+                    instruction = self._device.instruction(address)
+                except MachineFault:
+                    break
+                form = self._form(instruction, address)
+                if form is not None:
+                    found[address] = form
+                if instruction.branch is not None:
+                    pending.append(address + instruction.branch)
+                if instruction.name in JUMPS or instruction.name in ("s_branch", "s_endpgm"):
+                    break
+                address += instruction.size
+        self._put(found)
+        return start in found
+
+    def _put(self, found: dict[int, WrittenForm]) -> None:
+        if not found:
+            return
+        forms = library()
+        forms.compile((form.text, form.declared) for form in found.values())
+        words, longs = self._content.view(np.uint32), self._content.view(np.uint64)
+        for address, form in found.items():
+            index = (address - self.start) // 4
+            first = NUMBERS // 4
+            words[index, first : first + len(form.numbers)] = form.numbers
+            words[index, RULE // 4] = int(form.rule)
+            self.count += 1
+            longs[index, 0] = forms.function(form.text)
+
+    def _form(self, instruction: GpuInstruction, address: int) -> WrittenForm | None:
+        device, known = self._device, self._forms
+        apertures = device.special_sources()
+        counts = device.register_counts
+        key = (device.processor, device.lanes, counts, self._mode, instruction.data, *apertures.values())
+        form = known.get(key)
+        distance = instruction.branch
+        is_inside = distance is None or self.start <= address + distance < self.end
+        if key in known and is_inside and not (form is not None and form.is_placed):
+            return form
+        writer = FormWriter(
+            lanes=device.lanes, generation=device.generation, mode=self._mode, accumulation=counts[0],
+            apertures=apertures, address=address,
+        )  # fmt: skip
+        try:
+            form = write_form(writer, instruction, address - self.start, self.end - address)
+        except (UnknownInstruction, NotWritten):
+            form = None
+        if form is not None and key not in known and not device.is_interpreted(instruction, address, self._mode):
+            form = None
+        if is_inside:
+            if len(known) >= MOST_FORMS:
+                known.clear()
+            known[key] = form
+        return form

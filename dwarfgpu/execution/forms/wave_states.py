@@ -1,0 +1,304 @@
+"""The states of the waves of a launch, as forms have them, and batches of such waves, as Python sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.batch import (
+    EXEC,
+    NOTHING,
+    NOWHERE,
+    SCALARS,
+    UNSET,
+    VCC,
+    VCC_HI,
+    WaveBatch,
+    lane_flags,
+    number_of,
+    shared_calls,
+)
+from dwarfgpu.execution.compiled.memory_table import MemoryTable, address_of
+from dwarfgpu.execution.forms.layout import SCC, VECTORS, Place
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.memory_access import MemoryAccess
+
+_PAD = 192
+"""Bytes behind each state, so that states are not a power of two apart and share the places of the cache."""
+LOW = 0xFFFF_FFFF
+
+
+class WaveStates:
+    """The states of all waves of a launch."""
+
+    def __init__(
+        self, count: int, lanes: int, counts: tuple[int, int], memory: MemoryAccess, table: MemoryTable
+    ) -> None:
+        self.lanes, self.counts = lanes, counts
+        self._memory = memory.local, memory.scratch
+        size = VECTORS + 4 * lanes * sum(counts) + _PAD
+        self._room = np.zeros(count * size + 64, np.uint8)
+        skipped = -address_of(self._room) % 64
+        rows = self._room[skipped : skipped + count * size].reshape(count, size)
+        self._rows, self._words = rows, rows.view(np.uint32)
+        self._known = rows[:, Place.KNOWN : Place.KNOWN_VECTORS + sum(counts)]
+        longs, numbers = rows.view(np.uint64), np.arange(count, dtype=np.int64)
+        self.addresses = address_of(rows) + numbers * size
+        for place, value in (
+            (Place.LOCAL, address_of(memory.local.data) + memory.group_of * memory.local_size),
+            (Place.LOCAL_SIZE, memory.local_size),
+            (Place.PRIVATE, address_of(memory.scratch.data) + numbers * memory.scratch_size),
+            (Place.PRIVATE_SIZE, memory.scratch_size // lanes),
+            (Place.FIRST, numbers * memory.scratch_size),
+            (Place.TABLE, table.address),
+        ):
+            longs[:, place // 8] = value
+
+    def are_of(self, memory: MemoryAccess, counts: tuple[int, int]) -> bool:
+        """Return whether these are states of waves that have some memory now."""
+        return self._memory[0] is memory.local and self._memory[1] is memory.scratch and self.counts == counts
+
+    def enter(self, batch: WaveBatch) -> FormBatch:
+        """Take over the registers of a batch; return its waves."""
+        rows = batch.waves
+        self._words[rows, : Place.NEXT // 4] = 0
+        self._known[rows] = 0
+        entered = FormBatch(self, batch)
+        for number, value in enumerate(batch.scalar):
+            if value is not UNSET:
+                entered.scalar[number] = value
+        for registers, columns in ((batch.vector, entered.vector), (batch.accumulation, entered.accumulation)):
+            for number, column in enumerate(registers):
+                if column is not NOTHING:
+                    columns[number] = column
+        entered.exec, entered.scc = batch.exec, batch.scc
+        entered.settle()
+        return entered
+
+    def join_known(self, rows: Any) -> None:
+        """Let waves that meet know the registers that any of them has written."""
+        known = self._known[rows]
+        if (known != known[0]).any():
+            self._known[rows] = known.any(axis=0)
+
+    # --- Registers of some waves ----------------------------------------------------------------------------------
+
+    def word(self, rows: Any, number: int) -> Any:
+        """Return a scalar register: an integer if all waves have the same, else a column."""
+        return number_of(self._words[rows, number][:, None])
+
+    def scalar(self, rows: Any, number: int) -> Any:
+        """Return a scalar register as a batch has it."""
+        is_wide = number == VCC and self.lanes == 64
+        if number == VCC_HI and self.lanes == 64:
+            return UNSET
+        if not self._known[rows, number : number + 1 + is_wide].any():
+            return UNSET
+        if is_wide:
+            return self.mask(rows, VCC)
+        return self.word(rows, number)
+
+    def mask(self, rows: Any, number: int) -> Any:
+        """Return a number with a bit for each lane."""
+        if self.lanes == 32:
+            return self.word(rows, number)
+        return number_of(self._words[rows, number : number + 2].copy().view(np.uint64))
+
+    def put_scalar(self, rows: Any, number: int, value: Any) -> None:
+        """Write a scalar register as a batch has it."""
+        if number == VCC and self.lanes == 64:
+            self.put_mask(rows, VCC, value)
+            self._known[rows, VCC : VCC_HI + 1] = value is not UNSET
+            return
+        self._words[rows, number] = value[:, 0] if np.ndim(value) else int(value) & LOW
+        self._known[rows, number] = value is not UNSET
+
+    def put_mask(self, rows: Any, number: int, value: Any) -> None:
+        """Write a number with a bit for each lane."""
+        for word in range(self.lanes // 32):
+            part = (value[:, 0] >> np.uint64(32 * word)) if np.ndim(value) else int(value) >> 32 * word
+            self._words[rows, number + word] = part & (np.uint64(LOW) if np.ndim(value) else LOW)
+
+    def put_exec(self, rows: Any, value: Any) -> None:
+        """Change the executing lanes."""
+        self.put_mask(rows, EXEC, value)
+        flags = lane_flags(value, self.lanes)
+        first = Place.EXEC // 4
+        self._words[rows, first : first + self.lanes] = np.where(flags, np.uint32(LOW), np.uint32(0))
+
+    def column(self, rows: Any, number: int) -> Any:
+        """Return a vector register as a batch has it."""
+        if not self._known[rows, Place.KNOWN_VECTORS - Place.KNOWN + number].any():
+            return NOTHING
+        first = VECTORS // 4 + self.lanes * number
+        return np.array(self._words[rows, first : first + self.lanes])
+
+    def put_column(self, rows: Any, number: int, value: Any) -> None:
+        """Write a vector register as a batch has it."""
+        first = VECTORS // 4 + self.lanes * number
+        self._words[rows, first : first + self.lanes] = value
+        self._known[rows, Place.KNOWN_VECTORS - Place.KNOWN + number] = value is not NOTHING
+
+    def next_slots(self, rows: Any) -> Any:
+        """Return where waves go at the end of a block."""
+        return self._rows[rows, Place.NEXT : Place.NEXT + 8].copy().view(np.uint64)[:, 0]
+
+
+class Registers:
+    """The registers of a batch of one kind, which are read when somebody asks, and written when the batch runs."""
+
+    def __init__(self, count: int, read: Any, put: Any) -> None:
+        self._count, self._read, self._put = count, read, put
+        self._kept: dict[int, Any] = {}
+        self._written: set[int] = set()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> Any:
+        if not -self._count <= number < self._count:
+            raise IndexError(number)
+        number %= self._count
+        if number not in self._kept:
+            self._kept[number] = self._read(number)
+        return self._kept[number]
+
+    def __setitem__(self, number: int, value: Any) -> None:
+        if not 0 <= number < self._count:
+            raise IndexError(number)
+        self._kept[number] = value
+        self._written.add(number)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(self._count))
+
+    def settle(self) -> None:
+        """Write what has been changed."""
+        for number in sorted(self._written):
+            self._put(number, self._kept[number])
+        self._written.clear()
+        self._kept.clear()
+
+
+class FormBatch(WaveBatch):
+    """Waves whose registers are in `WaveStates`."""
+
+    __slots__ = ("_accumulation", "_masks", "_scalar", "_vector", "_written", "pointers", "states")
+
+    def __init__(self, states: WaveStates, like: WaveBatch, waves: Any = None) -> None:
+        self.states = states
+        self.waves = like.waves if waves is None else waves
+        self.count, self.lanes = len(self.waves), like.lanes
+        self.pc, self.passed, self.spent, self.mode = like.pc, like.passed, like.spent, like.mode
+        self.status, self.calls, self.beside = like.status, like.calls, dict(like.beside)
+        self.pointers = states.addresses[self.waves]
+        """The addresses of the states of the waves."""
+        self._index = None
+        rows, first = self.index, states.counts[0]
+        self._scalar = Registers(
+            SCALARS, lambda number: states.scalar(rows, number), lambda *pair: states.put_scalar(rows, *pair)
+        )
+        self._vector = Registers(
+            first, lambda number: states.column(rows, number), lambda *pair: states.put_column(rows, *pair)
+        )
+        self._accumulation = Registers(
+            states.counts[1],
+            lambda number: states.column(rows, first + number),
+            lambda number, value: states.put_column(rows, first + number, value),
+        )
+        self._masks: dict[str, Any] = {}
+        self._written: set[str] = set()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what is remembered of columns."""
+        self.wide_v, self.wide_a = {}, {}
+        self.local, self.rows, self.stack = [], [], (None,) * 6
+
+    def settle(self) -> None:
+        """Put what Python has changed into the states; what it has read is old now."""
+        for registers in (self._scalar, self._vector, self._accumulation):
+            registers.settle()
+        if "exec" in self._written:
+            self.states.put_exec(self.index, self._masks["exec"])
+        if "scc" in self._written:
+            self.states.put_scalar(self.index, SCC, self._masks["scc"])
+        self._written.clear()
+        self._masks.clear()
+        self._forget()
+
+    @property
+    def scalar(self) -> Any:  # type: ignore[override]
+        return self._scalar
+
+    @property
+    def vector(self) -> Any:  # type: ignore[override]
+        return self._vector
+
+    @property
+    def accumulation(self) -> Any:  # type: ignore[override]
+        return self._accumulation
+
+    @property
+    def exec(self) -> Any:
+        if "exec" not in self._masks:
+            self._masks["exec"] = self.states.mask(self.index, EXEC)
+        return self._masks["exec"]
+
+    @exec.setter
+    def exec(self, value: Any) -> None:
+        self._masks["exec"] = value
+        self._masks.pop("mask", None)
+        self._written.add("exec")
+
+    @property
+    def mask(self) -> Any:
+        if "mask" not in self._masks:
+            value = self.exec
+            every = isinstance(value, int) and value == (1 << self.lanes) - 1
+            self._masks["mask"] = None if every else lane_flags(value, self.lanes)
+        return self._masks["mask"]
+
+    @mask.setter
+    def mask(self, value: Any) -> None:
+        self._masks["mask"] = value
+
+    @property
+    def scc(self) -> Any:
+        if "scc" not in self._masks:
+            self._masks["scc"] = self.states.word(self.index, SCC)
+        return self._masks["scc"]
+
+    @scc.setter
+    def scc(self, value: Any) -> None:
+        self._masks["scc"] = value
+        self._written.add("scc")
+
+    # --- Parting and joining --------------------------------------------------------------------------------------
+
+    def take(self, index: Any) -> WaveBatch:
+        self.settle()
+        other = FormBatch(self.states, self, self.waves[index])
+        if isinstance(self.calls, list):
+            other.calls = shared_calls([self.calls[row] for row in index])
+        if not isinstance(self.status, int):
+            other.status = number_of(self.status[index])
+        other.beside = {name: each.part(index, self.count) for name, each in self.beside.items()}
+        return other
+
+    def join(self, others: Iterable[WaveBatch]) -> WaveBatch:
+        batches = [self, *others]
+        is_alike = all(isinstance(each, FormBatch) and each.states is self.states for each in batches)
+        if not is_alike or any(each.status is not self.status or each.beside for each in batches):
+            return WaveBatch.join(self, batches[1:])
+        for each in batches:
+            each.settle()  # type: ignore[attr-defined]
+        joined = FormBatch(self.states, self, np.concatenate([each.waves for each in batches]))
+        self.states.join_known(joined.waves)
+        joined.spent, joined.passed = max(each.spent for each in batches), NOWHERE
+        if isinstance(self.calls, list) or any(each.calls is not self.calls for each in batches):
+            joined.calls = shared_calls([calls for each in batches for calls in each.each_calls()])
+        return joined

@@ -1,0 +1,173 @@
+"""Kernels that run as forms, against the same kernels interpreted and compiled: every register and every byte."""
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.breakpoints import Breakpoint
+from dwarfgpu.execution.compiled.native import CompilerError, is_available
+from dwarfgpu.execution.forms.compiled_forms import CompiledForms
+from dwarfgpu.execution.forms.program import FormProgram
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.execution.compiled.test_same_as_interpreted import (
+    BEFORE_GFX9,
+    KERNELS,
+    PROCESSORS,
+    assert_same,
+    build,  # noqa: F401 (a fixture)
+    order_of,
+    ready,
+    start,
+    state,
+)
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+HALF = 128
+
+
+def ready_forms(path, kernel, count=256):
+    """Return a device that is about to run a kernel as forms."""
+    machine = machine_for(path, kernel)
+    machine.jit = "forms"
+    start(machine, path, kernel, count)
+    return machine.device
+
+
+def all_ways(path, kernel, count=256):
+    """Return devices that interpret a kernel, and that run it as forms."""
+    return ready(path, kernel, 0, count)[0], ready_forms(path, kernel, count)
+
+
+QUICK = {
+    *(("gfx1100", "O2", kernel) for kernel in ("red", "tiles", "narrow", "totals")),
+    *(("gfx90a", "O0", kernel) for kernel in ("recursive", "counted", "by_number")),
+    ("gfx1200", "O0", "parting"), ("gfx803", "O0", "col"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "processor, level, kernel",
+    [
+        pytest.param(processor, level, kernel, marks=() if (processor, level, kernel) in QUICK else pytest.mark.slow)
+        for processor in PROCESSORS
+        for level in ("O0", "O2")
+        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+    ],
+)
+def test_three_ways_are_the_same(build, processor, level, kernel):  # noqa: F811 (a fixture)
+    path = build(processor, level)
+    interpreted, forms = all_ways(path, kernel)
+    compiled, _ = ready(path, kernel, 2)
+    for device in (interpreted, forms, compiled):
+        device.run()
+    assert isinstance(forms.compiled, CompiledForms)
+    assert forms.compiled.counted()[1] > 10
+    assert_same(interpreted, forms)
+    assert_same(interpreted, compiled)
+
+
+@pytest.mark.parametrize("processor, level, kernel", [
+    ("gfx1100", "O2", "red"), ("gfx90a", "O2", "sub"),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+        ("gfx1100", "O0", "red"), ("gfx90a", "O0", "quotients"), ("gfx1200", "O2", "bytes"), ("gfx1100", "O2", "dbl"),
+    )),
+])  # fmt: skip
+def test_each_instruction_leaves_the_same_state(build, processor, level, kernel):  # noqa: F811
+    """A breakpoint at each address in turn: what waves have when they first come there."""
+    path = build(processor, level)
+    probe = ready_forms(path, kernel)
+    probe.run()
+    addresses = [
+        address for program in probe.compiled._programs.values() for address in range(program.start, program.end, 4)
+        if program._content[(address - program.start) // 4].any()
+    ]  # fmt: skip
+    assert len(addresses) > 20
+    for address in addresses:
+        devices = all_ways(path, kernel)
+        for device in devices:
+            device.add_breakpoint(Breakpoint(1, [address]))
+            device.run()
+        assert_same(*devices)
+        assert (devices[0].halt is None) == (devices[1].halt is None)
+
+
+@pytest.mark.parametrize(
+    "level, kernel, step", [("O2", "parting", 499), ("O0", "recursive", 4019), ("O2", "tiles", 61)]
+)
+def test_limits_and_turns_are_the_same(build, level, kernel, step):  # noqa: F811
+    devices = all_ways(build("gfx1100", level), kernel)
+    for at in range(step, 12 * step, step):
+        for device in devices:
+            device.run(at)
+        assert_same(*devices)
+        assert order_of(devices[0]) == order_of(devices[1])
+    for device in devices:
+        device.run()
+    assert_same(*devices)
+
+
+def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
+    devices = all_ways(build("gfx1100", "O2"), "col")
+    points = []
+    for device in devices:
+        device.run(10_000)
+        points.append(Breakpoint(1, [device.batches[0].pc]))
+        device.add_breakpoint(points[-1])
+    for _ in range(6):
+        for device in devices:
+            device.run()
+        assert devices[0].halt.pc == devices[1].halt.pc
+        assert_same(*devices)
+    for device, point in zip(devices, points, strict=True):
+        device.remove_breakpoint(point)
+        device.run()
+    assert_same(*devices)
+
+
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
+@pytest.mark.parametrize("is_permissive", [False, True])
+def test_faults_are_the_same(build, processor, is_permissive):  # noqa: F811
+    """Some waves reach behind a buffer; nothing of their instruction is done, and the others go on."""
+    path, devices = build(processor, "O2"), []
+    for jit in ("off", "forms"):
+        machine = machine_for(path, "saxpy")
+        machine.jit, machine.is_permissive = jit, is_permissive
+        small = np.ones(100, np.float32)
+        launch(machine, path, "saxpy", grid=(4096,), work_group=(128,), args=[small, small.copy(), 2.0, 4096])
+        machine.device.run(stops_at_faults=True)
+        devices.append(machine.device)
+    assert [reason for _batch, reason in devices[0].stopped] == [reason for _batch, reason in devices[1].stopped]
+    assert devices[0].stopped
+    assert_same(*devices)
+
+
+def test_what_python_changes_is_seen_by_forms(build):  # noqa: F811
+    devices = all_ways(build("gfx1100", "O2"), "col")
+    for device in devices:
+        device.run(5_000)
+        device.write_back()
+        device.machine.set_register("v1", 3)
+        device.run(9_000)
+        device.batches[0].scalar[3] = 77
+        device.batches[0].vector[1] = np.full((1, 1), 2, np.uint32)
+        device.run(12_000)
+    assert_same(*devices)
+    saved = [device.saved() for device in devices]
+    before = [state(device) for device in devices]
+    for device in devices:
+        device.run(15_000)
+    assert_same(*devices)
+    for device, each in zip(devices, saved, strict=True):
+        device.restore(each)
+    assert [state(device) for device in devices] == before
+
+
+def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch):  # noqa: F811
+    def fail(*_arguments):
+        raise CompilerError(RuntimeError("no memory that can be executed"))
+
+    monkeypatch.setattr(FormProgram, "fill", fail)
+    devices = all_ways(build("gfx1100", "O2"), "red")
+    for device in devices:
+        device.run()
+    assert devices[1].compiled.problem == "no memory that can be executed"
+    assert_same(*devices)
