@@ -12,8 +12,13 @@ from fractions import Fraction
 from tests.builders.integer_models import ORDER, clamped, parts, signed, wrap
 
 MODELS = {}
-LETTERS = {"f16": ("e", "H", 11, -24), "f32": ("f", "I", 24, -149), "f64": ("d", "Q", 53, -1074)}
-"""The letters that `struct` has for a float and for its bits; the bits of its significand; its smallest exponent."""
+LETTERS = {
+    "f16": ("e", "H", 11, -24), "bf16": ("f", "H", 8, -133), "f32": ("f", "I", 24, -149), "f64": ("d", "Q", 53, -1074),
+}  # fmt: skip
+"""The letters that `struct` has for a float and for its bits; the bits of its significand; its smallest exponent.
+
+A bf16 is the upper half of a single.
+"""
 NAN = math.nan
 INF = math.inf
 
@@ -46,20 +51,25 @@ def same(left, right):
 
 def number(bits, kind):
     """Return the number of some bits."""
+    if kind == "bf16":
+        return number(bits << 16, "f32")
     letter, word, _digits, _lowest = LETTERS[kind]
     return struct.unpack(f"<{letter}", struct.pack(f"<{word}", bits))[0]
 
 
 def bits_of(value, kind):
     """Return the bits of a number that the type has."""
+    if kind == "bf16":
+        return bits_of(value, "f32") >> 16
     letter, word, _digits, _lowest = LETTERS[kind]
     return struct.unpack(f"<{word}", struct.pack(f"<{letter}", value))[0]
 
 
 def rounded(exact, kind, *, to_zero=False):
     """Return the bits of the float next to a fraction: ties to even, or none beyond it."""
-    letter, word, digits, lowest = LETTERS[kind]
-    sign = (1 << 8 * struct.calcsize(word) - 1) if exact < 0 else 0
+    _letter, word, digits, lowest = LETTERS[kind]
+    highest = struct.calcsize(word) * 8 - 1
+    sign = 1 << highest if exact < 0 else 0
     exact = abs(exact)
     if not exact:
         return sign
@@ -69,7 +79,6 @@ def rounded(exact, kind, *, to_zero=False):
     exponent = max(exponent, lowest)
     scaled = exact / Fraction(2) ** exponent
     whole = scaled.numerator // scaled.denominator if to_zero else round(scaled)
-    highest = struct.calcsize(letter) * 8 - 1
     infinity = ((1 << highest - digits + 1) - 1) << digits - 1
     # The bits of a positive float count up through the exponents, so a carry out of the significand is right.
     if exponent == lowest and whole < 1 << digits - 1:
@@ -488,23 +497,8 @@ MODELS["v_cvt_pk_u8_f32"] = lambda s0, s1, s2: with_byte(s2, s1, _to_byte(s0))
 MODELS["v_cvt_pkaccum_u8_f32"] = lambda d, s0, s1: with_byte(d, s1, _to_byte(s0))
 
 
-def to_bf16(exact):
-    """The bits of the bf16 next to a number: a single of 8 significant bits."""
-    if isinstance(exact, float) and (not math.isfinite(exact) or exact == 0):
-        return bits_of(exact, "f32") >> 16
-    exact = Fraction(exact)
-    if not exact:
-        return 0
-    exponent = max(math.frexp(float(abs(exact)))[1] - 8, -133)
-    while abs(exact) / Fraction(2) ** exponent >= 256:
-        exponent += 1
-    value = round(exact / Fraction(2) ** exponent) * Fraction(2) ** exponent
-    if abs(value) >= Fraction(2) ** 128:
-        return 0xFF80 if value < 0 else 0x7F80
-    return (bits_of(float(value), "f32") >> 16) | (0x8000 if exact < 0 else 0)
-
-
-MODELS["v_cvt_pk_bf16_f32"] = pair(lambda s0: to_bf16(number(s0, "f32")))
+to_bf16 = from_float("bf16", "f32")
+MODELS["v_cvt_pk_bf16_f32"] = pair(to_bf16)
 MODELS["v_cvt_pk_f16_f32"] = pair(MODELS["v_cvt_f16_f32"])
 
 # --- Division -----------------------------------------------------------------------------------------------------
@@ -611,7 +605,7 @@ MODELS["v_div_fixup_legacy_f16"] = repair("f16")
 
 
 def bf16(code):
-    return number(code << 16, "f32")
+    return number(code, "bf16")
 
 
 def half(code):
@@ -660,7 +654,7 @@ for _left in ("fp8", "bf8"):
 @lambda function: MODELS.setdefault("v_dot2_bf16_bf16", function)
 def _(s0, s1, s2):
     """The sum is a single first."""
-    return to_bf16(number(floating_dot(16, bf16, bf16, "f32")(s0, s1, s2 << 16), "f32"))
+    return to_bf16(floating_dot(16, bf16, bf16, "f32")(s0, s1, s2 << 16))
 
 
 # --- Faces of cubes, parts of 2 / pi ------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def pairs(add):
 
 def add_bf16(left, right):
     total = float_models.summed([(float_models.bf16(left),), (float_models.bf16(right),)], "f32")
-    return float_models.to_bf16(float_models.number(total, "f32"))
+    return float_models.to_bf16(total)
 
 
 ATOMICS = {

@@ -10,6 +10,7 @@ from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics import functions
+from tests.builders.float_models import to_bf16
 from tests.builders.parameters import for_each
 from tests.execution.control.test_running import steps
 
@@ -91,7 +92,7 @@ def test_floats_of_all_sizes_are_rounded_once(compiled, processor, level):
     found, narrow, *_sources = run(compiled(processor, level), "narrow", args)
     exact = np.longdouble(halfs[0::2]) * np.longdouble(halfs[1::2]) + np.longdouble(numbers)
     assert (found == exact.astype(np.float32)).all()
-    assert narrow.tolist() == [nearest_bf16(number) for number in numbers]
+    assert narrow.tolist() == [to_bf16(bits) for bits in numbers.view(np.uint32).tolist()]
 
 
 @pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
@@ -202,14 +203,6 @@ def test_waves_multiply_matrices(compiled, processor, level):
     found, *_sources = run(compiled(processor, level), "matrix", args)
     exact = left.astype(np.float64) @ right.astype(np.float64) + 0.5
     assert (found.reshape(waves, 16, 16) == exact).all()
-
-
-def nearest_bf16(number):
-    """The bits of the bf16 number next to a single, ties to even."""
-    bits = int(np.float32(number).view(np.uint32))
-    low, high = bits >> 16, (bits >> 16) + 1
-    rest = bits & 0xFFFF
-    return low if rest < 0x8000 or (rest == 0x8000 and not low & 1) else high
 
 
 def test_waves_of_gfx8(compiled):

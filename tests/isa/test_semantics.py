@@ -8,6 +8,7 @@ import pytest
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16
 from dwarfgpu.isa.semantics.rows import MEANINGS
+from tests.builders import float_models
 from tests.builders.parameters import every, for_each, in_one_test
 
 SCALAR = sorted(name for name, row in MEANINGS.items() if row.unit == "scalar" and row.sources[0][0] == "b")
@@ -144,22 +145,9 @@ def test_a_clamped_result_is_the_nearest_number(name, sources, expected):
 
 
 def rounded(value, kind):
-    """The float next to a fraction, ties to even: through the decimal digits that Python rounds once."""
-    if kind is np.float64:
-        try:
-            return np.float64(value.numerator / value.denominator)
-        except OverflowError:
-            return np.float64("inf" if value > 0 else "-inf")
-    bits, smallest = (24, -149) if kind is np.float32 else (11, -24)
-    if not value:
-        return kind(0)
-    magnitude = abs(value)
-    exponent = max(magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - bits - 1, smallest)
-    while magnitude / Fraction(2) ** exponent >= 1 << bits:
-        exponent += 1
-    result = float(round(magnitude / Fraction(2) ** exponent)) * 2.0**exponent
-    with np.errstate(over="ignore"):
-        return kind(-result if value < 0 else result)
+    """The float next to a fraction, ties to even."""
+    name = f"f{8 * kind(0).itemsize}"
+    return float_models.number(float_models.rounded(value, name), name)
 
 
 @for_each("function, kind, exponents",
