@@ -513,11 +513,17 @@ EDGES = [
     ("powr", 2, 0, 1),
     ("powr", -1, 2, NAN),
     ("half_powr", 1, NAN, NAN),
+    ("atan2", 0, -0.0, math.pi),
+    ("atan2", -0.0, -0.0, -math.pi),
+    ("atan2", -0.0, 1, -0.0),
+    ("atan2", 1, -INF, math.pi),
+    ("atan2", -INF, -INF, -0.75 * math.pi),
+    ("atan2", 0, NAN, NAN),
     ("log1p", -INF, None, NAN),
     ("log1p", -1, None, -INF),
     ("log1p", INF, None, INF),
 ]
-"""OpenCL C 3.0, 7.5.1 "Additional Requirements Beyond C99 TC2", and C99, F.9.3.9. Clang folds powr(x, 0.0f) to 1."""
+"""OpenCL C 3.0, 7.5.1 "Additional Requirements Beyond C99 TC2"; C99, F.9.1.4 and F.9.3.9. Clang folds powr(x, 0) to 1."""
 
 
 def test_mathematics_at_edges(tmp_path):

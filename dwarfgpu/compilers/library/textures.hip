@@ -49,6 +49,22 @@ LOADS(1D, int, c, 0, 0) LOADS(1Db, int, c, 0, 0) LOADS(1Da, I2, c.x, 0, c.y) LOA
 SAMPLES(1D, float, float, X(c), ONE(0), ONE(0)) SAMPLES(1Da, V2, float, X(c.x), ONE(0), LAYER(c.y)) SAMPLES(2D, V2, V2, X(c.x), Y(c.y), ONE(0))
 SAMPLES(2Da, V4, V2, X(c.x), Y(c.y), LAYER(c.z)) SAMPLES(3D, V4, V4, X(c.x), Y(c.y), Z(c.z))
 
+/* A channel that is not there is 0, and the fourth one 1. */
+static __device__ V4 dg_gathered(const dg_texture *t, V2 at, unsigned channel) {
+  bool is_float = t->kind == hipChannelFormatKindFloat || t->read == hipReadModeNormalizedFloat;
+  V4 result = channel < 3 ? 0.0f : is_float ? 1.0f : __builtin_bit_cast(float, 1);
+  int corners[4][2];
+  dg_corners(t, at.x, at.y, corners);
+  for (int i = 0; i < 4 && channel < t->channels; i++) {
+    int x = corners[i][0], y = corners[i][1];
+    if (is_float) result[i] = dg_value(t, x, y, 0, channel);
+    else if (dg_is_inside(t, x, y, 0)) result[i] = __builtin_bit_cast(float, dg_raw(t, x, y, 0, channel));
+  }
+  return result;
+}
+#define GATHERS(letter, channel) HERE V4 __ockl_image_gather4##letter##_2D(Object i, Object, V2 c) { TEXTURE(i) return dg_gathered(t, c, channel); }
+GATHERS(r, 0) GATHERS(g, 1) GATHERS(b, 2) GATHERS(a, 3)
+
 /* As HSA numbers them: hsa_ext_image_channel_type_t, and the orders R, RG, RGB and RGBA. */
 static __device__ int dg_type(const dg_texture *t) {
   int by_size = t->bits == 8 ? 0 : t->bits == 16 ? 1 : 2;

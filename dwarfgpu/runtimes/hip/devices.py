@@ -216,8 +216,9 @@ def can_access_peer(call: HostCall, can: int, _device: int, _peer: int) -> int:
 
 
 @API(
-    "hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags)", "hipError_t hipDeviceDisablePeerAccess(int peer)"
-)
+    "hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags)", "hipError_t hipDeviceDisablePeerAccess(int peer)",
+    "hipError_t hipCtxEnablePeerAccess(void *peer, unsigned flags)", "hipError_t hipCtxDisablePeerAccess(void *peer)",
+)  # fmt: skip
 def peer_access(_call: HostCall, *_words: int) -> int:
     return Failure(errors.INVALID_DEVICE)
 

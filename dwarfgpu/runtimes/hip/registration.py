@@ -14,6 +14,7 @@ from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure, FatBinary
 from dwarfgpu.runtimes.hip.streams import streamed
 from dwarfgpu.runtimes.hip.work import KERNEL, HipEvent
+from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -24,6 +25,11 @@ WRAPPER_MAGIC = 0x48495046
 _ELF_MAGIC = b"\x7fELF"
 _HEAD = 64
 _LAUNCH = struct.Struct("<Q6I3Q")
+_CONFIGURATION, _FUNCTION_CONFIGURATION = struct.Struct("<6I3QI4x"), struct.Struct("<7I4x2QI4x")
+"""``hipLaunchConfig_t`` and ``HIP_LAUNCH_CONFIG``."""
+_ATTRIBUTE = struct.Struct("<i4xi60x")
+"""``hipLaunchAttribute``: what it is, and its value."""
+_COOPERATIVE, _PRIORITY = 2, 8
 _MOST_ENTRIES = 1024
 _POINTER, _SIZE, _END = 1, 2, 3
 """The words of ``extra``: HIP_LAUNCH_PARAM_BUFFER_POINTER and others."""
@@ -204,6 +210,38 @@ async def launch_together_on_devices(call: HostCall, *arguments: Any) -> Any:
     return await launch_on_devices(call, *arguments, is_cooperative=True)
 
 
+async def _is_cooperative(call: HostCall, attributes: int, count: int) -> bool:
+    """Return whether the attributes of a launch say that its blocks wait for each other; others are not known."""
+    content = await call.read(attributes, _ATTRIBUTE.size * min(count, _MOST_ENTRIES)) if count else b""
+    result = False
+    for attribute, value in _ATTRIBUTE.iter_unpack(content):
+        if attribute == _COOPERATIVE:
+            result = bool(value)
+        elif attribute != _PRIORITY:
+            call.process.problem("not-supported", f"the attribute {attribute} of a launch is not supported", call)
+            raise CallRefused(Failure(errors.NOT_SUPPORTED))
+    return result
+
+
+@API("hipError_t hipLaunchKernelExC(const void *configuration, const void *f, void **args)")
+async def launch_configured(call: HostCall, configuration: int, handle: int, args: int) -> Any:
+    *sizes, shared, stream, attributes, count = _CONFIGURATION.unpack(
+        await call.read(configuration, _CONFIGURATION.size)
+    )
+    is_cooperative = await _is_cooperative(call, attributes, count)
+    blocks, threads = tuple(sizes[:3]), tuple(sizes[3:])
+    return await launch_kernel(call, handle, blocks, threads, args, shared, stream, is_cooperative=is_cooperative)
+
+
+@API("hipError_t hipDrvLaunchKernelEx(const void *configuration, void *f, void **args, void **extra)")
+async def launch_function_configured(call: HostCall, configuration: int, handle: int, args: int, extra: int) -> Any:
+    *sizes, attributes, count = _FUNCTION_CONFIGURATION.unpack(
+        await call.read(configuration, _FUNCTION_CONFIGURATION.size)
+    )
+    is_cooperative = await _is_cooperative(call, attributes, count)
+    return await launch_function(call, handle, *sizes, args, extra, is_cooperative=is_cooperative)
+
+
 @API(
     "hipError_t hipModuleLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, "
     "unsigned by, unsigned bz, unsigned shared, void *stream, void **args)"
@@ -274,6 +312,7 @@ async def load_file(call: HostCall, module: int, path: int) -> int:
 
 @API(
     "hipError_t hipModuleLoadData(void **module, const void *image)",
+    "hipError_t hipModuleLoadFatBinary(void **module, const void *image)",
     "hipError_t hipModuleLoadDataEx(void **module, const void *image, unsigned count, void *options, void *values)",
 )
 async def load_data(call: HostCall, module: int, image: int, *_options: int) -> int:

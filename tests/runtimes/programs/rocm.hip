@@ -45,13 +45,14 @@ __global__ void constants(int *right) {
   if (__ockl_wfred_add_i32(*block) == sum) right[2] = 1;
   __ockl_dm_dealloc((unsigned long)block);
 }
-/* A texture of 4 x 2 pairs of floats: between texels, beyond the edge, one texel, and one that is written. */
+/* A texture of 4 x 2 pairs of floats: between texels, beyond the edge, four of one channel, one texel, and one that is written. */
 __global__ void sampled(float *out, unsigned __attribute__((address_space(4))) *texture) {
   dg_v4 between = __ockl_image_sample_2D(texture, texture + 12, dg_v2{2, 1}), beyond = __ockl_image_sample_2D(texture, texture + 12, dg_v2{9, 9});
+  dg_v4 four = __ockl_image_gather4g_2D(texture, texture + 12, dg_v2{2, 1}), ones = __ockl_image_gather4a_2D(texture, texture + 12, dg_v2{2, 1});
   dg_v4 one = __ockl_image_load_2D(texture, dg_i2{3, 1});
   __ockl_image_store_2D(texture, dg_i2{0, 1}, one * 2);
   dg_v4 written = __ockl_image_load_2D(texture, dg_i2{0, 1});
-  float all[] = {between.x, between.y, beyond.x, beyond.y, one.x, one.y, written.x, written.y};
+  float all[] = {between.x, between.y, beyond.x, beyond.y, one.x, one.y, written.x, written.y, four.x, four.y, four.z, four.w, ones.x + ones.w};
   for (float each : all) *out++ = each;
   *out++ = __ockl_image_channel_data_type_2D(texture), *out = __ockl_image_channel_order_2D(texture);
 }
@@ -59,7 +60,7 @@ void texture() {
   struct { int type, unused; void *texels; int format[5]; size_t width, height, pitch; } resource = {3, 0, nullptr, {32, 32, 0, 0, 2}, 4, 2, 64};
   struct { int modes[3], filter, read, gamma; float border[4]; int rest[6]; } about = {{1, 1, 1}, 1};
   unsigned __attribute__((address_space(4))) *object;
-  float texels[2][16] = {}, *out, there[10];
+  float texels[2][16] = {}, *out, there[15];
   for (int i = 0; i < 16; i++) texels[i / 8][i % 8] = i;
   (void)hipMalloc(&resource.texels, sizeof texels); (void)hipMalloc((void **)&out, sizeof there);
   (void)hipMemcpy(resource.texels, texels, sizeof texels, hipMemcpyHostToDevice);
@@ -130,6 +131,6 @@ int main() {
 // 0 0 0 0 0 0
 // 0 0 0 0 0 0
 // 0 0 0 0 0 0
-// 7 8 14 15 14 15 28 30 15 3 1 0 texels
+// 7 8 14 15 14 15 28 30 11 13 5 3 2 15 3 1 0 texels
 // constants 1, waves 1, memory 1
 // 7 launches, 5 kernels, no error

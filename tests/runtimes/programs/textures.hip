@@ -3,11 +3,15 @@
 #include <cstdio>
 #include <cstring>
 
+extern "C" hipError_t hipGetTextureReference(const void **, const void *), hipMipmappedArrayCreate();
 #define CHECK(call) \
   do { hipError_t error = (call); if (error) { printf("%s: %s\n", #call, hipGetErrorName(error)); return 1; } } while (0)
 __global__ void plane(float *out, hipTextureObject_t t, float scale) {
   const float at[][2] = {{0.5f, 0.5f}, {1, 1}, {2.75f, 0.5f}, {-0.5f, 0.5f}, {4.5f, 1.5f}, {1.25f, 1.75f}};
   out[threadIdx.x] = tex2D<float>(t, at[threadIdx.x][0] * scale, at[threadIdx.x][1] * scale * 2);
+}
+__global__ void gathered(float4 *out, hipTextureObject_t t) {
+  out[0] = tex2Dgather<float4>(t, 2, 1), out[1] = tex2Dgather<float4>(t, 4, 1.25f), out[2] = tex2Dgather<float4>(t, 2, 1, 1);
 }
 __global__ void line(int4 *out, uchar2 *pairs, float *parts, hipTextureObject_t whole, hipTextureObject_t bytes, hipTextureObject_t parted) {
   int i = threadIdx.x;
@@ -55,6 +59,14 @@ static int planes() {
   hipTextureDesc about = {};
   hipTextureObject_t texture, wrong = nullptr;
   CHECK(hipCreateTextureObject(&texture, &resource, &about, nullptr));
+  float4 *corners, four[3];
+  CHECK(hipMalloc(&corners, sizeof four));
+  gathered<<<1, 1>>>(corners, texture);
+  CHECK(hipMemcpy(four, corners, sizeof four, hipMemcpyDeviceToHost)); CHECK(hipFree(corners));
+  printf("gathered");
+  for (float4 each : four) printf(" %g %g %g %g,", each.x, each.y, each.z, each.w);
+  printf(" not there %s", hipGetErrorName(hipGetTextureReference(nullptr, nullptr)));
+  printf(" %s\n", hipGetErrorName(hipMipmappedArrayCreate()));
   hipResourceDesc found;
   CHECK(hipGetTextureObjectResourceDesc(&found, texture)); CHECK(hipDestroyTextureObject(texture));
   int again = hipDestroyTextureObject(texture) == hipErrorInvalidValue, none = hipCreateTextureObject(&wrong, nullptr, &about, nullptr) == hipErrorInvalidValue;
@@ -133,7 +145,8 @@ int main() { return planes() || lines() || more(); }
 // plane 3: 0 5.5 2.25 3 10 8.25
 // plane 4: 0 11 2 0 13 11
 // plane 5: 5 55.25 7.25 100 100 100
+// gathered 11 12 2 1, 13 13 3 3, 0 0 0 0, not there hipErrorNotSupported hipErrorNotSupported
 // asked 1, again 1, none 1
 // lines 0 2 -16 0, 102 255, 0 0.2 1
 // layers 2 6 5, surface 10 80, outside 0
-// 9 launches, 4 kernels, no error
+// 10 launches, 5 kernels, 2 warnings

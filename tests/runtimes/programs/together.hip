@@ -23,7 +23,11 @@ int main() {
     int *others = cells + size;
     void *arguments[] = {&cells, &others, &count};
     (void)hipMemcpy(cells, host, sizeof host, hipMemcpyHostToDevice);
-    printf("%s\n", hipGetErrorName(hipLaunchCooperativeKernel((void *)rounds, dim3(blocks), dim3(threads), arguments, 0, nullptr)));
+    hipLaunchAttribute waits = {hipLaunchAttributeCooperative, {}};
+    waits.val.cooperative = 1;
+    hipLaunchConfig_t sizes = {dim3(blocks), dim3(threads), 0, nullptr, &waits, 1};
+    printf("%s\n", hipGetErrorName(turn ? hipLaunchKernelExC(&sizes, (void *)rounds, arguments) :
+        hipLaunchCooperativeKernel((void *)rounds, dim3(blocks), dim3(threads), arguments, 0, nullptr)));
     (void)hipMemcpy(&valid, cells, sizeof valid, hipMemcpyDeviceToHost);
     int there[size];
     (void)hipMemcpy(there, others, sizeof there, hipMemcpyDeviceToHost);

@@ -11,6 +11,10 @@ enum hipFunction_attribute {
   HIP_FUNC_ATTRIBUTE_BINARY_VERSION, HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
   HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
 };
+enum hipLaunchAttributeID { hipLaunchAttributeCooperative = 2, hipLaunchAttributePriority = 8 };
+struct hipLaunchAttribute { hipLaunchAttributeID id; union { char pad[64]; int cooperative, priority; } val __attribute__((aligned(8))); };
+struct hipLaunchConfig_t { dim3 gridDim, blockDim; size_t dynamicSmemBytes; hipStream_t stream; hipLaunchAttribute *attrs; unsigned numAttrs; };
+static_assert(sizeof(hipLaunchAttribute) == 72 && sizeof(hipLaunchConfig_t) == 56, "hipLaunchConfig_t");
 struct hipLaunchParams { void *func; dim3 gridDim, blockDim; void **args; size_t sharedMem; hipStream_t stream; };
 static_assert(sizeof(hipLaunchParams) == 56, "hipLaunchParams");
 #define hipStreamWaitValueGte 0
@@ -54,5 +58,6 @@ hipError_t hipStreamWaitValue32(hipStream_t, void *, unsigned, unsigned, unsigne
 hipError_t hipStreamWaitValue64(hipStream_t, void *, unsigned long long, unsigned, unsigned long long = ~0ull);
 hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams *, int, unsigned);
 hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *, int, unsigned);
+hipError_t hipLaunchKernelExC(const hipLaunchConfig_t *, const void *, void **);
 hipError_t hipExtMallocWithFlags(void **, size_t, unsigned);
 }

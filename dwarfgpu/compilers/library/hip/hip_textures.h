@@ -100,6 +100,14 @@ __device__ inline float dg_filtered(const dg_texture *t, dg_along x, dg_along y,
   }
   return sum;
 }
+/* The four texels that linear filtering would use, in the order in which they are gathered. */
+__device__ inline void dg_corners(const dg_texture *t, float x, float y, int (*corners)[2]) {
+  dg_texture filtered = *t;
+  filtered.filter = hipFilterModeLinear;
+  dg_along u = dg_along_axis(&filtered, 0, x, t->width), v = dg_along_axis(&filtered, 1, y, t->height);
+  corners[0][0] = corners[3][0] = u.low, corners[1][0] = corners[2][0] = u.high;
+  corners[0][1] = corners[1][1] = v.high, corners[2][1] = corners[3][1] = v.low;
+}
 template <class T> __device__ inline T dg_sampled(hipTextureObject_t object, dg_along x, dg_along y, dg_along z) {
   typedef typename dg_channels<T>::element E;
   const dg_texture *t = (const dg_texture *)object;
@@ -107,6 +115,19 @@ template <class T> __device__ inline T dg_sampled(hipTextureObject_t object, dg_
   for (unsigned i = 0; i < (unsigned)dg_channels<T>::count && i < t->channels; i++) {
     if (E(0.5f) != E(0)) ((E *)&result)[i] = (E)dg_filtered(t, x, y, z, i);
     else if (dg_is_inside(t, x.low, y.low, z.low)) ((E *)&result)[i] = (E)dg_raw(t, x.low, y.low, z.low, i);
+  }
+  return result;
+}
+template <class T> __device__ inline T tex2Dgather(hipTextureObject_t object, float x, float y, int channel = 0) {
+  typedef typename dg_channels<T>::element E;
+  static_assert(dg_channels<T>::count == 4, "four texels are gathered");
+  const dg_texture *t = (const dg_texture *)object;
+  T result = {};
+  int corners[4][2];
+  dg_corners(t, x, y, corners);
+  for (int i = 0; i < 4 && (unsigned)channel < t->channels; i++) {
+    if (E(0.5f) != E(0)) ((E *)&result)[i] = (E)dg_value(t, corners[i][0], corners[i][1], 0, channel);
+    else if (dg_is_inside(t, corners[i][0], corners[i][1], 0)) ((E *)&result)[i] = (E)dg_raw(t, corners[i][0], corners[i][1], 0, channel);
   }
   return result;
 }

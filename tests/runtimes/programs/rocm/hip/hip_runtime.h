@@ -25,6 +25,8 @@ typedef float dg_v2 __attribute__((ext_vector_type(2)));
 typedef float dg_v4 __attribute__((ext_vector_type(4)));
 typedef int dg_i2 __attribute__((ext_vector_type(2)));
 __device__ dg_v4 __ockl_image_sample_2D(unsigned __attribute__((address_space(4))) *, unsigned __attribute__((address_space(4))) *, dg_v2);
+__device__ dg_v4 __ockl_image_gather4g_2D(unsigned __attribute__((address_space(4))) *, unsigned __attribute__((address_space(4))) *, dg_v2);
+__device__ dg_v4 __ockl_image_gather4a_2D(unsigned __attribute__((address_space(4))) *, unsigned __attribute__((address_space(4))) *, dg_v2);
 __device__ dg_v4 __ockl_image_load_2D(unsigned __attribute__((address_space(4))) *, dg_i2);
 __device__ void __ockl_image_store_2D(unsigned __attribute__((address_space(4))) *, dg_i2, dg_v4);
 __device__ int __ockl_image_channel_data_type_2D(unsigned __attribute__((address_space(4))) *);
