@@ -523,7 +523,7 @@ EDGES = [
     ("log1p", -1, None, -INF),
     ("log1p", INF, None, INF),
 ]
-"""OpenCL C 3.0, 7.5.1 "Additional Requirements Beyond C99 TC2"; C99, F.9.1.4 and F.9.3.9. Clang folds powr(x, 0) to 1."""
+"""OpenCL C 3.0, 7.5.1 "Additional Requirements Beyond C99 TC2"; C99, F.9.1.4, F.9.3.9. Clang folds powr(x, 0) to 1."""
 
 
 def test_mathematics_at_edges(tmp_path):
