@@ -65,12 +65,17 @@ class BoundsCheck(KeptState):
         side: Callable[..., FindingSide],
         first_wave: Callable[[], int],
         arrays_of: Callable[[str, int, WaveBatch, int], tuple[NamedArray, ...]],
+        preloaded: tuple[int, int, int] = (0, 0, 0),
     ) -> None:
         self.buffers = buffers
         self.side = side
         self.arrays_of = arrays_of
         """Returns the arrays of private or local memory of which an access is, if the source says so."""
         self.first_wave = first_wave
+        self.preloaded = preloaded
+        """As `CheckSettings` has it."""
+        self.arguments: PointerShadow | None = None
+        """The provenance of the arguments of the launch."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
         self.shadows: dict[int, PointerShadow] = {}
         """By the start of a segment of global memory."""
@@ -107,8 +112,11 @@ class BoundsCheck(KeptState):
         self.pointers = set()
 
     def start(self, batch: WaveBatch) -> PointerColumns:
-        """Return the provenance of the registers that waves start with: no pointers to buffers."""
+        """Return the provenance of the registers that waves start with: no pointers but preloaded arguments."""
         columns = batch.beside["pointers"] = PointerColumns.of(batch)
+        first, count, word = self.preloaded
+        words = () if self.arguments is None else self.arguments.words[word : word + count].tolist()
+        columns.scalar[first : first + len(words)] = [number or None for number in words]
         return columns
 
     def set_arguments(self, segment: int, data: bytes) -> None:
@@ -119,7 +127,7 @@ class BoundsCheck(KeptState):
             for number, buffer in enumerate(self.buffers, 1):
                 if buffer.holds(address):
                     shadow.words[offset >> 2 : (offset >> 2) + 2] = number
-        self.shadows[segment] = shadow
+        self.shadows[segment] = self.arguments = shadow
 
     # --- Instructions -------------------------------------------------------------------------------------------------
 

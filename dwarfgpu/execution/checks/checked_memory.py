@@ -90,7 +90,8 @@ class CheckedMemory(MemoryAccess):
         self.bounds: BoundsCheck | None = None
         self.align: AlignCheck | None = None
         if settings.checks & {BOUNDS, ALIGN}:
-            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._arrays_of)
+            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._arrays_of,
+                                      settings.preloaded)  # fmt: skip
             self.provenance = ProvenanceWriter(self.bounds.start)
         if self.bounds is not None and ALIGN in settings.checks:
             apertures = others["apertures"]

@@ -80,6 +80,8 @@ class CheckSettings:
     undefined: tuple[tuple[int, int], ...] = ()
     """The addresses and sizes of buffers without contents."""
     padding: Padding = Padding()
+    preloaded: tuple[int, int, int] = (0, 0, 0)
+    """The first scalar register that arguments are preloaded into, how many there are, and of which word on."""
 
 
 @frozen

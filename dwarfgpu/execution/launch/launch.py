@@ -177,8 +177,18 @@ def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
     has_barriers = metadata is not None and (metadata.max_flat_workgroup_size or 0) > planned.target.lane_count
     undefined = tuple((buffer.address, buffer.size) for buffer in planned.buffers if not buffer.has_contents)
     return CheckSettings(
-        checks, planned.kernel.execution_mode or "cu", has_barriers, undefined, padding_of(planned.buffers)
-    )
+        checks, planned.kernel.execution_mode or "cu", has_barriers, undefined, padding_of(planned.buffers),
+        _preloaded(planned.kernel),
+    )  # fmt: skip
+
+
+def _preloaded(kernel: Kernel) -> tuple[int, int, int]:
+    described = kernel.descriptor or kernel.code
+    users = () if described is None else described.user_sgprs
+    for user in users:
+        if user.name == "KERNARG_PRELOAD" and described is not None:
+            return user.first, user.count, described.field("KERNARG_PRELOAD_SPEC_OFFSET") or 0
+    return 0, 0, 0
 
 
 def _closed(planned: PlannedDispatch, options: LaunchOptions) -> dict[str, str]:
