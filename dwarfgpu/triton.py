@@ -55,6 +55,10 @@ class Tensor:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def is_read_only(self) -> bool:
+        return not self.array.flags.writeable
+
     def data_ptr(self) -> int:
         """Return the address of the first element."""
         return int(self.array.ctypes.data)

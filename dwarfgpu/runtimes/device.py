@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 
 from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.checks.findings import INIT, RACE, check_names
+from dwarfgpu.execution.checks.findings import BOUNDS, INIT, RACE, check_names
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
@@ -506,7 +506,9 @@ class ProgramDevice:
             launch.halt = running.run() if self.check else running.machine.run(keeps_ended=False)
         launch.executed = running.machine.device.executed
         for memory in self.pinned.values():
-            memory.store()
+            if not memory.store() and BOUNDS not in self.checks:  # which names the line
+                message = f"{launch.name} writes to {self.name_of(memory.buffer)}, which is read-only"
+                self.report_problem(Misuse("read-only", f"{message}: the program gets none of it", launch.origin))
         for text in running.printed():
             self.print_text(text, False)
         for text, to_errors in self.host.texts():

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
+from dwarfgpu.execution.faults import READ_ONLY
 from dwarfgpu.runtimes.arena import PAGE, Allocation
 
 _LINE = 64
@@ -20,25 +21,29 @@ class PinnedMemory:
     """A range of addresses of a process."""
 
     process: int
-    """Its number; the memory of this process is used in its place."""
+    """Its number; the memory of this process is used in its place, unless it is read-only."""
     buffer: Allocation
     content: Any = field(init=False)
     """What kernels see."""
     _before: bytes = b""
 
     def __attrs_post_init__(self) -> None:
-        if self.process == os.getpid():
+        if self._is_in_place:
             memory = (ctypes.c_char * self.buffer.size).from_address(self.buffer.address)
             self.content = memoryview(memory).cast("B")
         else:
             self.content = bytearray(self.buffer.size)
+
+    @property
+    def _is_in_place(self) -> bool:
+        return self.process == os.getpid() and self.buffer.access != READ_ONLY
 
     def holds(self, address: int, size: int = 1) -> bool:
         return self.buffer.address <= address and address + size <= self.buffer.address + self.buffer.size
 
     def fetch(self) -> bool:
         """Read what the host has written; return whether the memory is there."""
-        if self.process == os.getpid():
+        if self._is_in_place:
             return True
         try:
             memory = os.open(f"/proc/{self.process}/mem", os.O_RDONLY | os.O_CLOEXEC)
@@ -51,14 +56,16 @@ class PinnedMemory:
         self._before = bytes(self.content) if is_there else b""
         return is_there
 
-    def store(self) -> None:
-        """Give the host what has changed since, line by line."""
+    def store(self) -> bool:
+        """Give the host what has changed since, line by line; return whether it may have changed."""
         if self._before in (self.content, b""):
-            return
+            return True
+        if self.buffer.access == READ_ONLY:
+            return False
         try:
             memory = os.open(f"/proc/{self.process}/mem", os.O_WRONLY | os.O_CLOEXEC)
         except OSError:
-            return  # the program has ended
+            return True  # the program has ended
         try:
             for start in self._changed():
                 os.pwrite(memory, self.content[start : start + _LINE], self.buffer.address + start)
@@ -66,6 +73,7 @@ class PinnedMemory:
             pass  # `fetch` says so
         finally:
             os.close(memory)
+        return True
 
     def _changed(self) -> Iterator[int]:
         """Yield where the lines begin that a launch has changed."""

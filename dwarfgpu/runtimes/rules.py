@@ -23,6 +23,8 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
      "correct the access at the line of the kernel"),
     ("kernel-refused", ERROR, _LAUNCHES, "Each kernel that is launched can be executed.", "do what the message says"),
     ("bounds-host", ERROR, _MEMORY, "Copies and fills stay inside of one buffer.", "correct the size, or the address"),
+    ("read-only", ERROR, _MODEL, "Kernels do not write to read-only memory of the host.",
+     "give the kernel a copy; --check=bounds names the line"),
     ("use-after-free", ERROR, _MEMORY, "Nothing uses a buffer that was freed.", "free it behind its last use"),
     ("free-twice", ERROR, _MEMORY, "Each buffer is freed once.", "remove one of the two calls"),
     ("free-unknown", ERROR, _MEMORY, "Only the start of a buffer is freed.", "free what the allocation has returned"),

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Linux")
 PROGRAMS = Path(__file__).with_name("programs")
-QUICK = ("add", "add_integers", "softmax", "histogram", "matmul_f16", "autotune", "attention", "descriptors", "tuples")
+QUICK = ("add", "add_integers", "softmax", "histogram", "matmul_f16", "autotune", "attention", "descriptors", "tuples",
+         "pointers")  # fmt: skip
 
 
 class Runs(Protocol):
@@ -122,7 +123,7 @@ def test_all_kernels_compute_what_numpy_does(run: Runs, processor: str) -> None:
     for checks in ("-", "all"):
         done = run(PROGRAMS / "kernels.py", processor, checks)
         lines = done.stdout.splitlines()
-        assert len(lines) == 32, done.stderr
+        assert len(lines) == 33, done.stderr
         assert all(line.endswith(": right") for line in lines), done.stderr
 
 
@@ -158,14 +159,21 @@ def test_variables_are_what_numpy_computes(run: Runs, processor: str) -> None:
 def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
     done = run(PROGRAMS / "kernels.py", "gfx942", "debug")
     assert [line for line in done.stdout.splitlines() if not line.endswith(": right")] == [], done.stderr
-    assert done.stdout.count(": right") == 32
+    assert done.stdout.count(": right") == 33
+
+
+def test_memory_that_is_read_only_or_of_another_tensor(run: Runs) -> None:
+    """Pointers are followed from arguments that hardware loads into registers, and from arrays of pointers."""
+    names = "read_only", "beside", "pointers"
+    done = run(PROGRAMS / "faults.py", *names)
+    assert done.stdout.splitlines() == [f"{name}: named" for name in names], done.stderr
 
 
 @pytest.mark.slow
 def test_faults_are_named_by_line_and_tensor(run: Runs) -> None:
     done = run(PROGRAMS / "faults.py")
     assert [line for line in done.stdout.splitlines() if not line.endswith(": named")] == [], done.stderr
-    assert done.stdout.count(": named") == 19
+    assert done.stdout.count(": named") == 22
 
 
 def test_variables_in_the_debugger(run: Runs) -> None:

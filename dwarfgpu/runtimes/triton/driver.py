@@ -5,6 +5,9 @@ Triton's documentation of `triton.backends`: the entry point has a module ``driv
 
 from __future__ import annotations
 
+import array
+import ctypes
+import gc
 import os
 import struct
 import sys
@@ -47,6 +50,10 @@ _LOCAL_SIZES = {"gfx950": 160 << 10, "gfx1250": 320 << 10}
 """The bytes of local memory of a work-group; 64 KiB for others (LLVM's User Guide for AMDGPU, processors)."""
 _USUAL_SIZE = 64 << 10
 _MOST_WORK_ITEMS = 1024
+_MOST_POINTERS = 8 << 16
+"""The bytes of an array that may be one of pointers."""
+_LEAST_ADDRESS, _ADDRESSES = 1 << 16, 1 << 47
+"""Where memory of a process is: above the pages that a null pointer would reach, in the lower half."""
 
 
 class KernelFailed(RuntimeError):
@@ -112,6 +119,7 @@ class Launcher:
             values.append(struct.pack("<Q", address).hex())
             if address and not isinstance(argument, int):
                 tensors.append(_described(name, argument))
+                tensors += _pointed(*tensors[-1][:4])
         if 0 in programs:
             return
         driver.launch(
@@ -157,7 +165,26 @@ def _described(name: str, tensor: Any) -> list[Any]:
     steps = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
     first, last = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
     length = (last - first + 1) * size if all(shape) else 0
-    return [start + first * size, length, name, str(tensor.dtype).rpartition(".")[2], shape, strides, start, size]
+    kind, is_read_only = str(tensor.dtype).rpartition(".")[2], getattr(tensor, "is_read_only", False)
+    return [start + first * size, length, name, kind, shape, strides, start, size, is_read_only]
+
+
+def _pointed(start: int, length: int, name: str, kind: str) -> Iterator[list[Any]]:
+    """Yield the tensors that an array of pointers leads to: those of the script that have such an address."""
+    if kind not in ("int64", "uint64") or length > _MOST_POINTERS:
+        return
+    numbers = array.array("Q", ctypes.string_at(start, length))
+    pointers = {number: at for at, number in enumerate(numbers) if _LEAST_ADDRESS < number < _ADDRESSES}
+    classes = [sys.modules[module].Tensor for module in ("torch", "dwarfgpu.triton") if module in sys.modules]
+    if not pointers or not classes:
+        return
+    for tensor in gc.get_objects():
+        if isinstance(tensor, (*classes,)):
+            found = _described("", tensor)
+            inside = [at for number, at in pointers.items() if found[0] <= number < found[0] + found[1]]
+            if inside:
+                found[2] = f"{name}[{min(inside)}]"
+                yield found
 
 
 class _Utils:

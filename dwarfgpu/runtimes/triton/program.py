@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
+from dwarfgpu.execution.faults import READ_ONLY
 from dwarfgpu.runtimes.arena import HOST, Allocation
 from dwarfgpu.runtimes.calling import CallingProgram
 from dwarfgpu.runtimes.pinned import PinnedMemory
@@ -42,6 +43,7 @@ class TensorOrigin:
     """The address of its first element."""
     size: int
     """The bytes of an element."""
+    is_read_only: bool = False
     frames: tuple[int, ...] = ()
 
     def __str__(self) -> str:
@@ -65,6 +67,10 @@ class _TensorMemory:
     start: int
     size: int
     tensor: TensorOrigin
+
+    @property
+    def access(self) -> str:
+        return READ_ONLY if self.tensor.is_read_only else ""
 
 
 @define(eq=False)
@@ -147,18 +153,19 @@ class TritonProgram(CallingProgram):
         ranges: list[_TensorMemory] = []
         for tensor in sorted((each for each in tensors if each.size), key=lambda each: each.start):
             if ranges and tensor.start < ranges[-1].start + ranges[-1].size:
+                ranges[-1].tensor.is_read_only &= tensor.tensor.is_read_only
                 ranges[-1].size = max(ranges[-1].size, tensor.start + tensor.size - ranges[-1].start)
             else:
                 ranges.append(tensor)
-        wanted = {each.start: each.size for each in ranges}
+        wanted = {each.start: (each.size, each.access) for each in ranges}
         for address, memory in [*self.device.pinned.items()]:
-            if wanted.get(address) != memory.buffer.size:
+            if wanted.get(address) != (memory.buffer.size, memory.buffer.access):
                 self.device.forget(address)
         for each in ranges:
             if each.start in self.device.pinned:
                 self.device.pinned[each.start].buffer.origin = each.tensor
             else:
-                buffer = Allocation(each.start, each.size, HOST, each.tensor)
+                buffer = Allocation(each.start, each.size, HOST, each.tensor, each.access)
                 self.device.pin(PinnedMemory(self.number, buffer))
 
 

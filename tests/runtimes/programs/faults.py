@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import mmap
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -280,10 +282,57 @@ def last():
     k_last[3,](dt.tensor(arr(64)), dt.tensor(arr(1, "i4")), B=64)
 
 
+@triton.jit
+def k_read_only(x, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at, mask=at < n)
+    tl.store(x + at, v * 2, mask=at < n)  # read_only
+
+
+@fault("`x`, float32[100] (argument 0, 400 bytes) is read-only")
+def read_only():
+    x = arr(100)
+    x.flags.writeable = False
+    k_read_only[1,](dt.tensor(x), 100, B=128)
+
+
+@triton.jit
+def k_beside(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at)  # beside
+    tl.store(out + at, v)
+
+
+@fault("past the end of `x`, float32[100]")
+def beside():
+    both = arr(256)
+    k_beside[1,](dt.tensor(both[:100]), dt.tensor(both[100:]), B=128)
+
+
+@triton.jit
+def k_pointers(all, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    one = tl.load(all + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    v = tl.load(one + at)  # pointers
+    tl.store(out + tl.program_id(0) * B + at, v)
+
+
+@fault("`all[1]`, float32[50]")
+def pointers():
+    parts = [dt.tensor(mapped(64)), dt.tensor(mapped(50))]
+    k_pointers[2,](dt.tensor(np.array([each.data_ptr() for each in parts])), dt.tensor(arr(128)), B=64)
+
+
+def mapped(count: int) -> Any:
+    """Return an array in pages of its own, whose end is not followed by another one."""
+    return np.frombuffer(mmap.mmap(-1, 1 << 16), "f4", count)
+
+
 def main() -> None:
     with open(__file__) as file:
         lines = file.read().splitlines()
-    for name, (launch, tensor) in FAULTS.items():
+    for name in sys.argv[1:] or FAULTS:
+        launch, tensor = FAULTS[name]
         line = next(number for number, text in enumerate(lines, 1) if text.endswith(f"# {name}"))
         told = io.StringIO()
         with contextlib.redirect_stderr(told), dt.use("gfx942", check="all"):

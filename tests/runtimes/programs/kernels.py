@@ -280,6 +280,22 @@ def gather_in_registers(rng):
     yield out, x[index], 0
 
 
+@triton.jit
+def pointers_kernel(parts, out, N: tl.constexpr):
+    at = tl.arange(0, N)
+    part = tl.load(parts + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(out + tl.program_id(0) * N + at, tl.load(part + at))
+
+
+@case
+def pointers(rng):
+    """Tensors that no argument is, but an array of pointers leads to."""
+    parts, out = [dt.tensor(floats(rng, 64)) for _ in range(3)], np.zeros((3, 64), "f4")
+    places = np.array([part.data_ptr() for part in parts])
+    pointers_kernel[(3,)](dt.tensor(places), dt.tensor(out), N=64)
+    yield out, np.array([part.array for part in parts]), 0
+
+
 # --- Several programs ---------------------------------------------------------------------------------------------
 
 
