@@ -8,19 +8,12 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://)([^)]+)\)")
+LINK = re.compile(r"\[([^\]]*)\]\((?!https?://)([^)]+)\)")
 
 
 def page(readme: str, repository: str) -> str:
     """Return the README with the address of the repository in its links; without one, with the texts of the links."""
-
-    def absolute(link: re.Match[str]) -> str:
-        is_image, text, target = link.groups()
-        if not repository:
-            return "" if is_image else text
-        return f"{is_image}[{text}]({repository}/{'raw' if is_image else 'blob'}/main/{target})"
-
-    return LINK.sub(absolute, readme)
+    return LINK.sub(rf"[\1]({repository}/blob/main/\2)" if repository else r"\1", readme)
 
 
 class PackagePage(MetadataHookInterface):  # type: ignore[misc]

@@ -197,6 +197,18 @@ __global__ void scaled(Row from, Row to, float factor) {
 """
 
 
+def test_a_pointer_that_was_preloaded_is_followed(require_tool, tmp_path):
+    """Of gfx942, whose waves may begin with arguments in registers; the buffers are side by side."""
+    require_tool("clang-22")
+    source = "dwarfgpu/examples/smooth.cl"
+    options = "--target", "gfx942", "-O2", "-o", tmp_path / "k.co", "--", "-mllvm", "-amdgpu-kernarg-preload-count=4"
+    assert run("compile", source, *options).returncode == 0
+    launch = tmp_path / "k.co", "smooth", "--grid", 64, "--work-group", 64, "in=ones(64)", "out=zeros(64)"
+    done = run("run", *launch, "--padding", 0, "--check=bounds")
+    assert "invalid read: `in[64]`, 4 bytes" in done.stdout
+    assert "just past the end of `in` (argument 0, 256 bytes)" in done.stdout
+
+
 @pytest.mark.parametrize("count", [64, 65])
 def test_a_pointer_in_a_structure_is_followed_from_an_earlier_launch(require_tool, tmp_path, count):
     require_tool("clang-22")
