@@ -78,11 +78,6 @@ def byte_order(path: Path) -> str:
         return "little" if ELFFile(stream).little_endian else "big"
 
 
-def dumped(path: Path, tools: Any, *options: str) -> str:
-    dumper = tools("llvm-dwarfdump-22", "llvm-dwarfdump")
-    return subprocess.run([dumper, *options, path], check=True, capture_output=True, text=True).stdout
-
-
 def string_reader(found: dict[str, bytes]) -> Any:
     """The strings of a file, by form."""
 

@@ -6,25 +6,9 @@ from tests.builders.commands import ROOT, run
 from tests.cli.test_files import document
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
-TEXT = """\
-.debug_info+0x0  compile unit, version 5, DWARF32, 8-byte addresses
-  name        src/hip/kernels.hip
-  file        fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co
-  attributes  llvm-current (nothing in the unit says otherwise)
-  expressions llvm-user, registers of amdgcn-gfx1100-wave32
-0x0000002d  DW_TAG_variable
-              DW_AT_name          "gravity"
-              DW_AT_type          0x00000200 (float)
-              DW_AT_external      true
-              DW_AT_decl_file     0 (src/hip/kernels.hip)
-              DW_AT_decl_line     6
-              DW_AT_location      DW_OP_addrx 0  # index 0: 0xbc0
-              DW_AT_linkage_name  "_ZN7physics7gravityE"
-"""
 
 
-def test_text_of_one_entry_and_of_all_sections():
-    assert run("dump", HIP, "--name", "gravity").stdout == TEXT
+def test_text_of_all_sections():
     text = run("dump", HIP, "--section", "all").stdout
     for section in (".debug_info", ".debug_line", ".debug_loclists", ".debug_rnglists"):
         assert f"{section}+0x" in text

@@ -219,24 +219,6 @@ def test_a_state_without_a_crash_is_refused(run, tmp_path):
     assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has crashed, and no wave is known to wait")
 
 
-CODE = str(FIXTURES / "launch.gfx90a.w64.O0.co")
-
-
-@pytest.mark.parametrize(
-    "words, status, message", [
-        (["Memory access fault by GPU"], 2, "there is no file 'Memory access fault by GPU'\nhint: a line of the"),
-        ([CODE], 2, "O0.co is code, not a state: `dwarfgpu fault STATE FILE`\nhint: a state is a core file"),
-        ([CODE, CODE], 2, "O0.co is code, not a state: `dwarfgpu fault STATE FILE`\nhint: a state is a core file"),
-        ([__file__, CODE], 3, "test_fault.py is neither a core file nor a snapshot\nhint: a state is a core file, or"),
-        ([CODE, __file__], 3, "test_fault.py is neither a core file nor a snapshot\nhint: a state is a core file, or"),
-    ],
-)  # fmt: skip
-def test_what_is_no_state_has_a_hint(run, words, status, message):
-    found, _, error = run("fault", *words)
-    assert found == status
-    assert message in error
-
-
 def test_the_file_may_be_named_first_and_a_page_that_nothing_reaches_is_told(run, tmp_path):
     file, state = FIXTURES / "cl-kernels.gfx1100.w32.O2.v5.co", tmp_path / "crash.json"
     run("run", file, *SAXPY.split(), "x=ones(10)", "y=ones(64)", "--state", state)
@@ -259,11 +241,6 @@ def test_a_state_whose_code_is_not_here_names_it(run, tmp_path):
     assert run("fault", state, moved)[0] == 0
     with pytest.raises(dwarfgpu.UsageError, match="its code object"):
         dwarfgpu.open_core(state)
-
-
-def test_a_fault_without_an_access_says_so(run):
-    core = FIXTURES.parents[1] / "dwarfgpu/examples/crash.core"
-    assert "\nno access was in flight there: the one that failed is not known\n" in run("fault", core)[1]
 
 
 def test_python_gets_the_fields_of_the_command(run):
@@ -367,7 +344,6 @@ def test_the_state_may_be_an_option(run):
     core = str(FIXTURES.parents[1] / "dwarfgpu/examples/blur.core")
     assert run("fault", "--state", core)[:2] == run("fault", core)[:2]
     assert run("fault", "--state", core, "--state", core)[:2] == run("fault", core)[:2]
-    assert "is about one state and one file, not 3" in run("fault", "--state", core, CODE, CODE)[2]
 
 
 def test_a_stop_in_the_debugger_names_the_variable_in_local_memory(run, require_tool, tmp_path):

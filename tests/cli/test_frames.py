@@ -8,7 +8,6 @@ from tests.builders.frames import FrameBuilder
 
 CFI = "fixtures/asm/cfi.gfx90a.w64.co"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
-NOTHING = "fixtures/features/split.v5.dwo"
 
 
 def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
@@ -24,19 +23,6 @@ def file_with(frames: bytes) -> bytes:
     builder.section(".text", bytes(0x100), flags=0x6, address=0x1000, align=16)
     builder.section(".debug_frame", frames)
     return builder.build()
-
-
-def test_what_is_not_there_hides_nothing_else():
-    done = run(CFI, "--pc", "0x99999", "--pc", "spaces", "--function", "absent", "--function", "wide")
-    assert done.returncode == 1
-    assert done.stdout.count("  FDE ") == 2
-    assert done.stderr.count("dwarfgpu: error:") == 2
-    assert run(CFI, "--pc", "nothing").stdout.splitlines()[1] == "    0x1540 to 0x1580  no unwind information"
-    assert "no unwind information for the address 0x99999" in run(CFI, "--pc", "0x99999").stderr
-    assert run(NOTHING).stdout == "no call frame information\n"
-    legacy = "fixtures/asm/cfi-legacy.gfx90a.w64.co"
-    assert "undecoded" in run(legacy, "--pc", "expressions").stdout
-    assert "undecoded" not in run(legacy, "--pc", "expressions", "--dialect", "llvm-legacy").stdout
 
 
 def test_a_broken_entry_hides_no_other():

@@ -191,22 +191,6 @@ def test_a_value_apart_from_its_option_is_hinted_at(launch, run, option, value):
     assert f"--{name}[=" in run("run", "--help")[1]
 
 
-CORE, SNAPSHOT = "dwarfgpu/examples/blur.core", "dwarfgpu/examples/stopped.json"
-
-
-def test_what_is_no_state_or_no_code_is_named(run, tmp_path):
-    status, _out, err = run("waves", "dwarfgpu/examples/blur.co")
-    assert (status, "required: --state" in err, "a state is a core file" in err) == (2, True, True)
-    assert run("waves", "nothere")[2] == "dwarfgpu: error: nothere: No such file or directory\n"
-    assert run("eval", "--state", "nothere", "acc")[2] == "dwarfgpu: error: nothere: No such file or directory\n"
-    assert f"{CORE} is a core file: it is not a code object" in run("kernels", CORE)[2]
-    assert "if this is a snapshot" in run("kernels", SNAPSHOT)[2]
-    status, _out, err = run("waves", SNAPSHOT)
-    assert (status, err.count("required: FILE\nhint: the state names no code that is here")) == (2, 1)
-    err = run("debug", "-batch", "-ex", f"file {CORE}")[2]
-    assert f"{CORE} is a state, not code\nhint: `core-file {CORE}` attaches it" in err
-
-
 KERNELS = "kernel void first(global int *out, int n) { int at = n; out[0] = at; }\nkernel void second() {}\n"
 
 
@@ -219,6 +203,7 @@ def source(require_tool, tmp_path, monkeypatch):
     return "own.cl"
 
 
+CORE = "dwarfgpu/examples/blur.core"
 SIZES = ("--grid", "1", "--work-group", "1")
 WRONG = [
     (("run", "own.cl", "frist", *SIZES), "own.cl has no kernel 'frist'\nhint: did you mean first?"),

@@ -31,24 +31,6 @@ def test_columns(run, tmp_path):
         assert found["1.lane"].tolist()[:3] == [0, 2, 4]
 
 
-def test_exit_statuses(run, tmp_path):
-    assert run("eval", FILE, "even", *STATE)[0] == 0
-    assert run("eval", FILE, "unused", *STATE)[0] == 1
-    assert run("eval", FILE, "slots", *STATE, "--lane", "3")[0] == 0  # a lane that is not active
-    assert run("eval", FILE, "1 / 0")[0] == 1
-    status, _, err = run("eval", FILE, "even +", *STATE)
-    assert status == 2
-    assert "at column 7" in err
-    assert run("eval", FILE, "nothing", *STATE)[0] == 2
-    assert run("eval", FILE)[0] == 2
-    assert run("eval", tmp_path / "nothing", "x")[0] == 3
-    assert run("eval", FILE, "x", "--ops", "DW_OP_lit1")[0] == 2
-    assert run("eval", "--ops", "DW_OP_lit1", "--frame", "1")[0] == 2
-    assert run("eval", FILE, "x", "--stack")[0] == 2
-    assert run("eval", FILE, "x", "--wave", "1")[0] == 2
-    assert run("eval", FILE, "x", *STATE, "--frame", "7")[0] == 2
-
-
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
 IN_CALLS = ("--state", ROOT / "dwarfgpu/examples/calls.json", "--wave", "1")
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"

@@ -12,8 +12,6 @@ from dwarfgpu.gdbplugin import entry
 from tests.gdb.running import ENTRY, PACKAGES, ROOT, environment, python, run_gdb, stub
 from tests.gdb.test_waves import connected, states
 
-FIXTURE = ROOT / "fixtures" / "asm" / "host.x86_64"
-
 
 def test_the_entry_file_is_for_any_python(monkeypatch):
     ast.parse(ENTRY.read_text(), feature_version=(3, 6))

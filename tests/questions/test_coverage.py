@@ -10,7 +10,6 @@ from tests.builders.dwarf import die
 from tests.builders.hostile import gpu, named, typed, variable
 
 FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
-PLAIN = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"
 
 
 def asked(*words: str):

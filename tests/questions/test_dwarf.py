@@ -14,8 +14,6 @@ from dwarfgpu.questions.settings import READING, SETTINGS
 from tests.builders.folders import FIXTURES
 from tests.questions.harness import KERNEL, STATE, Run
 
-CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
-
 
 @pytest.fixture
 def run():

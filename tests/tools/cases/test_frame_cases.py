@@ -6,44 +6,17 @@ from cases_sections import run_frame_case
 
 from tests.builders.frames import FrameBuilder
 
-
-def simple(**options):
-    builder = FrameBuilder(**options)
-    cie = builder.cie("def_cfa 7 8; offset 16 1")
-    builder.fde(cie, 0x1000, 0x20, "advance_loc 4; def_cfa_offset 16; offset 6 2")
-    builder.fde(cie, 0x2000, 0x10)
-    return builder
-
-
-def case(builder, **changes):
-    full = {"id": "a", "section": builder.data.hex(), "section_kind": builder.kind, **changes}
-    return {key: value for key, value in full.items() if value is not ...}
-
-
-def run(builder, **changes):
-    answer = run_frame_case(case(builder, **changes), 7)
-    assert json.loads(json.dumps(answer)) == answer
-    return answer
-
-
-def rows(builder, **changes):
-    answer = run(builder, **changes)
-    assert answer["status"] == "ok", answer
-    return answer["rows"]
-
-
-def error(builder, **changes):
-    answer = run(builder, **changes)
-    assert answer["status"] == "error", answer
-    return answer["error"]
-
-
 FIRST = {"rule": "register_offset", "register": 7, "offset": 8, "space": 0}
 RETURN = {"16": {"rule": "offset", "offset": -8}}
 
 
 def test_without_a_program_location_all_rows_are_given():
-    assert run(simple()) == {
+    builder = FrameBuilder()
+    cie = builder.cie("def_cfa 7 8; offset 16 1")
+    builder.fde(cie, 0x1000, 0x20, "advance_loc 4; def_cfa_offset 16; offset 6 2")
+    builder.fde(cie, 0x2000, 0x10)
+    answer = run_frame_case({"id": "a", "section": builder.data.hex(), "section_kind": builder.kind}, 7)
+    assert json.loads(json.dumps(answer)) == answer == {
         "id": "a",
         "status": "ok",
         "rows": [

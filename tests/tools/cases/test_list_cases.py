@@ -6,32 +6,15 @@ from cases_sections import run_list_case
 
 from tests.builders.lists import loclist
 
-LIST = loclist(("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default_location", "52"), "end_of_list")
 
-
-def case(data=LIST, **changes):
-    full = {
+def test_without_a_program_location_all_entries_are_given():
+    data = loclist(("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default_location", "52"), "end_of_list")
+    case = {
         "id": "a",                           "section": data.hex(),               "section_kind": "debug_loclists",
         "offset": 0,                         "address_size": 8,                   "byte_order": "little",
         "version": 5,                        "unit_base": 0,                      "pc": None}  # fmt: skip
-    full.update(changes)
-    return {key: value for key, value in full.items() if value is not ...}
-
-
-def run(data=LIST, **changes):
-    answer = run_list_case(case(data, **changes), 7)
-    assert json.loads(json.dumps(answer)) == answer
-    return answer
-
-
-def error(data=LIST, **changes):
-    answer = run(data, **changes)
-    assert answer["status"] == "error"
-    return answer["error"]
-
-
-def test_without_a_program_location_all_entries_are_given():
-    assert run() == {
+    answer = run_list_case(case, 7)
+    assert json.loads(json.dumps(answer)) == answer == {
         "id": "a",
         "status": "ok",
         "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"},
