@@ -90,6 +90,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtimes": LIBRARY | PROGRAMS | {"audits", "render", "questions"},
     # kernels of Triton in a script of the user
     "triton": GROUND | {"execution.control", "runtimes"},
+    # its fixture for pytest
+    "triton_fixture": GROUND | {"triton"},
     # the faces
     "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "dap", "fleet", "runtimes"},
     "dap": PROGRAMS | {"machines.protocol", "render", "questions", "runtimes"},

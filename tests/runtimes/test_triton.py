@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,6 +33,26 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Li
 PROGRAMS = Path(__file__).with_name("programs")
 QUICK = ("add", "add_integers", "softmax", "histogram", "matmul_f16", "autotune", "attention", "descriptors", "tuples",
          "pointers")  # fmt: skip
+
+
+FIXTURE = "dwarfgpu.triton_fixture"
+ADD_TESTS = """
+def test_right(dwarfgpu_triton):
+    x, y, out = (np.ones(100, "f4") for _ in range(3))
+    add[(1,)](dt.tensor(x), dt.tensor(y), dt.tensor(out), 100, BLOCK=128)
+    assert (out == 2).all()
+    assert dwarfgpu_triton.launches[0].kernel == "add"
+
+
+def test_other():
+    pass
+
+
+def test_wrong(dwarfgpu_triton):
+    x, y, out = np.ones(100, "f4"), np.zeros(100, "f4"), np.zeros(100, "f4")
+    out.flags.writeable = False
+    add[(1,)](dt.tensor(x), dt.tensor(y), dt.tensor(out), 100, BLOCK=128)
+"""
 
 
 class Runs(Protocol):
@@ -139,6 +160,31 @@ def test_the_debugger_stops_in_kernels(run: Runs) -> None:
     done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
     for part in ("Waves 2-16 hit it too", "host #0  add.py:28 in <module>", "exited normally after 2 launches"):
         assert part in done.stdout, done.stdout + done.stderr
+
+
+def test_the_fixture_of_pytest(run: Runs, tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\ndwarfgpu_target = gfx1100\naddopts = -p no:cacheprovider\n")
+    source = (PROGRAMS / "add.py").read_text().partition("x, y, out = ")[0]
+    (tmp_path / "test_add.py").write_text(source + ADD_TESTS)
+    plugins = () if any(each.value == FIXTURE for each in entry_points(group="pytest11")) else ("-p", FIXTURE)
+    done = run("-m", "pytest", "-q", "--rootdir", tmp_path, *plugins, tmp_path)
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    text = " ".join(done.stdout.split())
+    for part in (
+        "checks of kernels have found errors, which are told below: write to a read-only buffer: `out[0]`, 4 bytes",
+        "write of 1 at test_add.py:18 in add",
+        "in all: lanes 0-31",
+    ):
+        assert part in text, done.stdout
+
+
+def test_the_fixture_imports_nothing() -> None:
+    code = (
+        f"import sys, pytest, dwarfgpu; before = {{*sys.modules}}; import {FIXTURE}; print({{*sys.modules}} - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = FIXTURE.split(".")
+    assert eval(done.stdout) <= {".".join(names[:count]) for count in range(1, len(names) + 1)}
 
 
 def test_elements_of_tensors() -> None:
