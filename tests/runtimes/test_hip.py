@@ -359,7 +359,7 @@ def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
     for words in (
         ("-c", "-Iinclude", "main.hip", "-o", "main.o"),
         ("other.cc", "main.o", "-o", "app"),
-        ("-c", "other.cc", "-o", "other.o"),
+        ("-c", "-x", "c++", "other.cc", "-o", "other.o"),
         ("-Iinclude", "main.o", "other.o", "-o", "again"),
     ):
         done = dwarfgpu("hipcc", *words, **folder)

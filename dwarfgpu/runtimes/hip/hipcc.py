@@ -18,7 +18,7 @@ SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu")
 OF_HIPCC = "HCC_AMDGPU_TARGET"
 """The variable in which hipcc finds processors, between commas, where its words name none."""
 _ARCH = "--offload-arch="
-_LANGUAGE = "-x"
+_LANGUAGE, _OF_DEVICE = "-x", "-x hip"
 _ONLY_DEVICE = "--cuda-device-only"
 _LINKED_CODE, _PRINTING = "-fgpu-rdc", "-mprintf-kind="
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
@@ -51,7 +51,7 @@ def compile_program(words: Sequence[str]) -> int:
         others = [word for word in words if not word.startswith((_ARCH, ROCM))]
         sources = [*_with_languages(others)]
         # else objects are linked that are not of the device
-        if sources != others or _LANGUAGE in others or _LINKED_CODE in others:
+        if sources != others or _OF_DEVICE in " ".join(others) or _LINKED_CODE in others:
             command += _device_words(clang, words, processors, folder)
         command += sources
         if not any(word in _ONLY_COMPILE for word in words):
