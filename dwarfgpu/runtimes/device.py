@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
-    from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.objfile.containers.bundle import ContainerEntry
 
 
 _AT_ONCE = 1 << 20
 """The bytes that are filled at once."""
-_MOST_REPEATED = 64
-"""How many launches are kept that others may repeat."""
+_MOST_REPEATED = 64 << 20
+"""The bytes of launches that are kept, since others may repeat them."""
 _TOGETHER = "hidden_multigrid_sync_arg"
 """The argument that is not 0 in a cooperative launch."""
 UNKNOWN = object()
@@ -86,6 +85,8 @@ class HostLaunch:
     """Why it could not be launched."""
     checked: CheckReport | None = None
     """What checks have found."""
+    is_kept: bool = False
+    """Whether its memory stays for others that repeat it."""
     executed: int = 0
     """The instructions of its waves."""
     touched: tuple[tuple[int, int, str], ...] = ()
@@ -463,7 +464,7 @@ class ProgramDevice:
             if key in self._repeated:
                 launched = self._repeated[key].launch(arguments)
             else:
-                if len(self._repeated) >= _MOST_REPEATED:
+                if sum(repeated.size for repeated in self._repeated.values()) >= _MOST_REPEATED:
                     for repeated in self._repeated.values():
                         self._unmap_blocks(repeated.machine, repeated.plan)
                     self._repeated.clear()
@@ -482,6 +483,7 @@ class ProgramDevice:
                 )
                 if size is not None and RepeatedLaunch.is_possible(machine, launched):
                     self._repeated[key] = RepeatedLaunch(machine, launched)
+            launch.is_kept = key in self._repeated
             if is_cooperative:
                 _let_wait(machine, launched.plan)
         except DwarfGpuError as error:
@@ -528,13 +530,14 @@ class ProgramDevice:
                 bits = _undefined_memory(launch).undefined_bits(buffer.address, buffer.size) if is_followed else None
                 buffer.undefined = bits
         if launch.has_ended:
-            self._forget(running.machine, running.launched)
+            self._forget(running, is_kept=launch.is_kept)
             launch.running = None
 
-    def _forget(self, machine: Gpu, launched: Launched) -> None:
+    def _forget(self, running: Running, *, is_kept: bool) -> None:
         """Give back what only this launch needed, so that a program may launch as often as it likes."""
-        if not any(launched.plan.blocks is repeated.plan.blocks for repeated in self._repeated.values()):
-            self._unmap_blocks(machine, launched.plan)
+        machine = running.machine
+        if not is_kept:
+            self._unmap_blocks(machine, running.launched.plan)
         machine.remove_waves()
         machine.segments.clear()
         machine.dispatches.clear()

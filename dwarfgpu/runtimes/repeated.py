@@ -34,6 +34,8 @@ class RepeatedLaunch:
         self._places = machine.work_group.copy(), machine.wave_in_group.copy()
         self._files = [file.copy() for file in machine.files]
         self._batches = [batch.copy() for batch in machine.device.batches]
+        self.size = sum(len(view) for view in self._views) + sum(file.data.nbytes for file in self._files)
+        """The bytes of its memory and of its registers."""
 
     @staticmethod
     def is_possible(machine: Gpu, launched: Launched) -> bool:

@@ -75,8 +75,10 @@ def test_a_fault_names_the_buffer_and_ends_the_device() -> None:
     assert device.launch(kernel, 64, 64, [memory, memory, 4]).halt is None
 
 
-def test_launches_are_repeated() -> None:
+@pytest.mark.parametrize("most, sizes", [(64 << 20, 2), (1, 1)])
+def test_launches_are_repeated(monkeypatch: pytest.MonkeyPatch, most: int, sizes: int) -> None:
     """A launch with other arguments computes the same as the first one of its kind, and memory does not grow."""
+    monkeypatch.setattr("dwarfgpu.runtimes.device._MOST_REPEATED", most)
     device = dg.Device("gfx1100")
     first, second = device.malloc(200), device.malloc(200)
     kernel = device.module(BLUR).kernel("blur")
@@ -89,8 +91,8 @@ def test_launches_are_repeated() -> None:
         assert launch.has_ended
         assert np.frombuffer(device.read(target, 200), "f4")[20] == 20 + number
         (machine,) = device.machines.values()
-        blocks.add(len(machine.memory.store(machine.target.default_space).blocks))
-    assert len(blocks) == 2, "one for each size of the grid"
+        blocks.add(len(machine.memory.store(machine.target.default_space).starts))
+    assert len(blocks) == sizes, "those of one launch, or of one for each size of the grid"
 
 
 def test_codes_of_one_name_are_different_codes() -> None:
