@@ -9,8 +9,6 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
 from dwarfgpu.execution.compiled.block_code import SPAN, CompiledRun
 from dwarfgpu.execution.compiled.memory_table import MemoryTable, address_of
@@ -137,10 +135,11 @@ class CompiledForms:
             return CompiledRun(done, since=since)
         following = None
         if reason == TurnExit.PARTED:
-            slots = self._states.next_slots(batch.index)  # type: ignore[union-attr]
-            following = np.array([program.address_of(slot) for slot in slots.tolist()])
-        last = program.address_of(self._cells[TurnCell.LAST])
-        self._note(batch, self.device.instruction(last), last, batch.pc if following is None else following[:, None])
+            following = program.address_of(batch.states.next_slots(batch.waves))
+        if reason == TurnExit.NOTED or (following is not None and program.is_noted(self._cells[TurnCell.LAST])):
+            last = program.address_of(self._cells[TurnCell.LAST])
+            target = batch.pc if following is None else following[:, None]
+            self._note(batch, self.device.instruction(last), last, target)
         return CompiledRun(done, following, is_whole=True)
 
     def _note(self, batch: WaveBatch, instruction: GpuInstruction, address: int, target: Any) -> None:

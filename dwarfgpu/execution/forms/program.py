@@ -11,7 +11,7 @@ from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.form import WrittenForm, write_form
 from dwarfgpu.execution.forms.form_writer import FormWriter
-from dwarfgpu.execution.forms.layout import NUMBERS, RULE, SLOT
+from dwarfgpu.execution.forms.layout import NUMBERS, RULE, SLOT, Rule
 from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
@@ -73,8 +73,12 @@ class FormProgram:
         """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
         return max(0, self._slots + (address - self.start) * (SLOT // 4))
 
-    def address_of(self, slot: int) -> int:
-        """Return the address of an instruction."""
+    def is_noted(self, slot: int) -> bool:
+        """Return whether an instruction is a call or a jump."""
+        return bool(self._content[(slot - self._slots) // SLOT, RULE] & Rule.IS_NOTED)
+
+    def address_of(self, slot: Any) -> Any:
+        """Return the address of an instruction, or of several."""
         return self.start + (slot - self._slots) // (SLOT // 4)
 
     def forget(self, address: int) -> None:

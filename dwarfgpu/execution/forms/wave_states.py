@@ -45,7 +45,8 @@ class WaveStates:
         rows = self._room[skipped : skipped + count * size].reshape(count, size)
         self._rows, self._words = rows, rows.view(np.uint32)
         self._known = rows[:, Place.KNOWN : Place.KNOWN_VECTORS + sum(counts)]
-        longs, numbers = rows.view(np.uint64), np.arange(count, dtype=np.int64)
+        self._longs = longs = rows.view(np.int64)
+        numbers = np.arange(count, dtype=np.int64)
         self.addresses = address_of(rows) + numbers * size
         for place, value in (
             (Place.LOCAL, address_of(memory.local.data) + memory.group_of * memory.local_size),
@@ -144,26 +145,30 @@ class WaveStates:
 
     def next_slots(self, rows: Any) -> Any:
         """Return where waves go at the end of a block."""
-        return self._rows[rows, Place.NEXT : Place.NEXT + 8].copy().view(np.uint64)[:, 0]
+        return self._longs[rows, Place.NEXT // 8]
 
 
 class Registers:
     """The registers of a batch of one kind, which are read when somebody asks, and written when the batch runs."""
 
-    def __init__(self, count: int, read: Any, put: Any) -> None:
-        self._count, self._read, self._put = count, read, put
+    __slots__ = ("_batch", "_count", "_first", "_kept", "_put", "_read", "_written")
+
+    def __init__(self, batch: FormBatch, first: int, count: int, read: Any, put: Any) -> None:
+        self._batch, self._first, self._count, self._read, self._put = batch, first, count, read, put
         self._kept: dict[int, Any] = {}
         self._written: set[int] = set()
 
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(self._count))]
         if not -self._count <= number < self._count:
             raise IndexError(number)
         number %= self._count
         if number not in self._kept:
-            self._kept[number] = self._read(number)
+            self._kept[number] = self._read(self._batch.index, self._first + number)
         return self._kept[number]
 
     def __setitem__(self, number: int, value: Any) -> None:
@@ -178,9 +183,10 @@ class Registers:
     def settle(self) -> None:
         """Write what has been changed."""
         for number in sorted(self._written):
-            self._put(number, self._kept[number])
-        self._written.clear()
-        self._kept.clear()
+            self._put(self._batch.index, self._first + number, self._kept[number])
+        if self._kept:
+            self._written.clear()
+            self._kept.clear()
 
 
 class FormBatch(WaveBatch):
@@ -197,18 +203,10 @@ class FormBatch(WaveBatch):
         self.pointers = states.addresses[self.waves]
         """The addresses of the states of the waves."""
         self._index = None
-        rows, first = self.index, states.counts[0]
-        self._scalar = Registers(
-            SCALARS, lambda number: states.scalar(rows, number), lambda *pair: states.put_scalar(rows, *pair)
-        )
-        self._vector = Registers(
-            first, lambda number: states.column(rows, number), lambda *pair: states.put_column(rows, *pair)
-        )
-        self._accumulation = Registers(
-            states.counts[1],
-            lambda number: states.column(rows, first + number),
-            lambda number, value: states.put_column(rows, first + number, value),
-        )
+        first, others = states.counts
+        self._scalar = Registers(self, 0, SCALARS, states.scalar, states.put_scalar)
+        self._vector = Registers(self, 0, first, states.column, states.put_column)
+        self._accumulation = Registers(self, first, others, states.column, states.put_column)
         self._masks: dict[str, Any] = {}
         self._written: set[str] = set()
         self._forget()
@@ -228,7 +226,8 @@ class FormBatch(WaveBatch):
             self.states.put_scalar(self.index, SCC, self._masks["scc"])
         self._written.clear()
         self._masks.clear()
-        self._forget()
+        if self.wide_v or self.wide_a or self.local or self.rows or self.stack[0] is not None:
+            self._forget()
 
     @property
     def scalar(self) -> Any:  # type: ignore[override]
