@@ -9,9 +9,11 @@ import numpy as np
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.batch import VCC, WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.decoder import decode
+from tests.builders.form_bench import FormBench
 
 MODE = 0xF0
 """Rounding to the nearest, denormal numbers kept."""
@@ -52,6 +54,9 @@ class InstructionBench:
         self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
         self.memory.generation = self.generation
+        self.forms = FormBench(self) if is_available() else None
+        self.with_forms = 0
+        """How many of the instructions have been executed as forms, too."""
 
     def vector(self, index, values, *, file="vector"):
         """Fill a vector register, or several of 64-bit numbers and rows of registers."""
@@ -103,8 +108,12 @@ class InstructionBench:
             writer.processor, writer.generation = self.processor, self.generation
             writer.names_of_apertures = {"src_shared_base": 1 << 48, "src_private_base": 2 << 48}
             writer.address = address
-            instructions.write_instruction(writer, decode(code, 0, self.processor, self.lanes), address, self.memory)
+            instruction = decode(code, 0, self.processor, self.lanes)
+            instructions.write_instruction(writer, instruction, address, self.memory)
+            before = None if self.forms is None else self.forms.before(self.batch)
             with np.errstate(all="ignore"):
                 result = writer.function()(self.batch)
+            if self.forms is not None:
+                self.with_forms += self.forms.compare(instruction, address, before, self.batch)
             address += len(code)
         return result

@@ -242,24 +242,26 @@ def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@for_each("numbers, is_compiled",
-    (range(150), False), (range(150, 150 + share(5000, 10)), False),
-    pytest.param(range(60), True, marks=pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")),
+@for_each("numbers, jit",
+    (range(150), "off"), (range(150, 150 + share(5000, 10)), "off"),
+    *(pytest.param(range(60), jit, marks=pytest.mark.skipif(not is_available(), reason="needs the package llvmlite"))
+      for jit in ("on", "forms")),
 )  # fmt: skip
-def test_damaged_kernels_end_with_a_reason(numbers, is_compiled, tmp_path):
-    ends, failures = found_by(running.DRIVE, tmp_path, numbers, is_compiled=is_compiled)
+def test_damaged_kernels_end_with_a_reason(numbers, jit, tmp_path):
+    ends, failures = found_by(running.DRIVE, tmp_path, numbers, jit=jit)
     assert failures == []
     assert {"fault", "error", "ended"} <= set(ends)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+@pytest.mark.parametrize("jit", ["on", "forms"])
 @for_each(
     "processor, seed, count", *((processor, "compiled", 2) for processor in PROCESSORS), ("gfx1200", "jit2", 8)
 )  # the last one multiplies two NaNs, of which LLVM would choose either
-def test_random_kernels_do_the_same_compiled(require_tool, tmp_path, processor, seed, count):
+def test_random_kernels_do_the_same_compiled(require_tool, tmp_path, processor, seed, count, jit):
     require_tool("clang-22")
-    assert kernels_differ(f"{seed}/0", processor, tmp_path, in_file=count, is_compiled=True) == []
+    assert kernels_differ(f"{seed}/0", processor, tmp_path, in_file=count, jit=jit) == []
 
 
 def test_what_no_mutant_may_do_is_found(monkeypatch, tmp_path):

@@ -8,8 +8,8 @@
 Other inputs are those of
 
     --made        trees of entries in circles, snapshots, cases, scripts, command lines (--kind NAME: only these)
-    --kernels     random kernels, compared with the host (--processor NAME; --compiled: and with the interpreter)
-    --running     damaged kernels and random instructions that run (--compiled: compared with the interpreter)
+    --kernels     random kernels, compared with the host (--processor NAME; --jit on|forms: and with the interpreter)
+    --running     damaged kernels and random instructions that run (--jit on|forms: compared with the interpreter)
     --cores --fleet --pages --judge --memmodel
 
 Each question must end with an answer or with an error of dwarfgpu, within its limits. Anything else is a finding: it is
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", default="0", help="what the inputs depend on (0)")
     parser.add_argument("--file", "--kind", "--processor", dest="only", action="append", default=[], metavar="GLOB",
                         help="only such; repeatable")  # fmt: skip
-    parser.add_argument("--compiled", action="store_true", help="compile each block before it is executed")
+    parser.add_argument("--jit", choices=("off", "on", "forms"), default="off", help="how kernels are compiled")
     parser.add_argument("--limit", type=float, metavar="S", help="how long one question may take")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes (1)")
     parser.add_argument("--replay", metavar="NAME", help="the input of a finding")
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         only = tuple(drive.select(options.only))
     except UsageError as error:
         parser.error(str(error))
-    run = Run(drive, Setting(Path(), only, options.compiled), options.jobs)
+    run = Run(drive, Setting(Path(), only, options.jit), options.jobs)
     run.all([options.replay] if options.replay else names(options.seed, options.count, options.seconds))
     seconds, question, name = run.longest
     print(f"fuzz: {sum(run.ends.values())} inputs, {len(run.times)} findings ({dict(run.ends.most_common())})")

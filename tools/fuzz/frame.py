@@ -83,7 +83,7 @@ class Setting(NamedTuple):
     folder: Path
     only: tuple[str, ...] = ()
     """The fixtures, kinds or processors that inputs are about."""
-    is_compiled: bool = False
+    jit: str = "off"
 
 
 class Drive(NamedTuple):

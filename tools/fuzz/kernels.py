@@ -133,11 +133,11 @@ class Host:
 class Runs:
     """A code object with kernels on one machine."""
 
-    def __init__(self, path: Path, first: str, *, is_compiled: bool = False) -> None:
+    def __init__(self, path: Path, first: str, *, jit: str = "off") -> None:
         self.file = opened(path.read_bytes())
         self.machine = machine_for(self.file, first)
-        self.machine.jit, self.machine.keeps_code = "on" if is_compiled else "off", False
-        self.twin = Runs(path, first) if is_compiled else None
+        self.machine.jit, self.machine.keeps_code = jit, False
+        self.twin = Runs(path, first) if jit != "off" else None
         """The same code object, interpreted."""
         self.addresses: list[int] = []
         self.buffers: list[Any] = []
@@ -176,18 +176,18 @@ class Runs:
 
 
 def compared(
-    way: Way, code: str, names: Sequence[str], folder: Path, numbers: Any, *, is_compiled: bool = False
+    way: Way, code: str, names: Sequence[str], folder: Path, numbers: Any, *, jit: str = "off"
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield what the kernels give on the machine, or why they did not end: name, reason, results."""
     path = folder / f"{way.processor}.co"
     compile_with(way.words(), code, path)
-    runs = Runs(path, names[0], is_compiled=is_compiled)
+    runs = Runs(path, names[0], jit=jit)
     for name in names:
         try:
             yield name, "", runs.run(name, numbers)
         except RuntimeError as error:
             yield name, str(error), None
-            runs = Runs(path, names[0], is_compiled=is_compiled)
+            runs = Runs(path, names[0], jit=jit)
 
 
 def difference(expected: Any, found: Any) -> str:
@@ -200,9 +200,7 @@ def difference(expected: Any, found: Any) -> str:
     return ", ".join(parts)
 
 
-def differences(
-    name: str, way: Way, folder: Path, *, in_file: int = IN_FILE, is_compiled: bool = False
-) -> Iterator[Difference]:
+def differences(name: str, way: Way, folder: Path, *, in_file: int = IN_FILE, jit: str = "off") -> Iterator[Difference]:
     """Compile and run one file of kernels, and yield what is not as on the host."""
     made = kernels(name, in_file)
     code = source(made)
@@ -210,7 +208,7 @@ def differences(
     host = Host(code, folder)
     names = [kernel.name for kernel in made]
     expected = {kernel: host.run(kernel, numbers) for kernel in names}
-    runs = compared(way, code, names, folder, numbers, is_compiled=is_compiled)
+    runs = compared(way, code, names, folder, numbers, jit=jit)
     for each, (kernel, reason, results) in zip(made, runs, strict=True):
         if reason := reason or difference(expected[kernel], results):
             yield Difference(way, each, reason)
@@ -274,8 +272,8 @@ def begin(setting: Setting) -> Steps:
             yield processor
             way = way_of(name, processor)
             try:
-                for found in differences(name, way, setting.folder, is_compiled=setting.is_compiled):
-                    small = found if setting.is_compiled else minimal(name, found, setting.folder)
+                for found in differences(name, way, setting.folder, jit=setting.jit):
+                    small = found if setting.jit != "off" else minimal(name, found, setting.folder)
                     raise Wrong(f"{way} differs\n{found.kernel.name}: {found.reason}\n{small.kernel.text()}")
             except NotBuilt:
                 return "not built"

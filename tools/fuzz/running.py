@@ -4,7 +4,7 @@ A mutant is a kernel of a fixture of which bytes are changed (in the code, the d
 or whose arguments are any numbers, or whose code is replaced: by random words, or by valid instructions with random
 operands. It is launched with a small grid and executes at most some thousand instructions: alone, with a trace of
 instructions or of lines, with a profile, in the order of a seed, or with weak memory. It must end with a stop reason,
-and no valid instruction may be refused because an array operation in it fails. With --compiled eight mutants in a row
+and no valid instruction may be refused because an array operation in it fails. With --jit eight mutants in a row
 have the same code; they run without traces, for only so their blocks are compiled, and each runs a second time
 interpreted: it must end in the same way, with the same registers and memory.
 """
@@ -312,16 +312,16 @@ def checked(machine: Gpu, halt: Halt) -> str:
 
 def begin(setting: Setting) -> Steps:
     file_names()
-    if setting.is_compiled:
+    if setting.jit == "on":
         keep_compiled()
 
     def steps(chance: Chance) -> Asking:
         name = f"{chance.seed_text}/{chance.number}"
-        mutant = Mutant(name, jit="on" if setting.is_compiled else None)
+        mutant = Mutant(name, jit=None if setting.jit == "off" else setting.jit)
         chance.about = mutant.about
         yield "run"
         machine, halt = mutant.run()
-        if setting.is_compiled:
+        if setting.jit != "off":
             yield "compared"
             other, interpreted = Mutant(name, jit="off").run()
             pairs = ((halt, machine), (interpreted, other))
