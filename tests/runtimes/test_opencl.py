@@ -81,6 +81,7 @@ MISUSES = {
         "at {local} in main",
     ),
     "unread": ("clEnqueueReadBuffer fails with CL_INVALID_VALUE, and nothing looks at that", "at {unread} in main"),
+    "il": ("programs in SPIR-V are not supported: give clCreateProgramWithSource", "at {il} in main"),
     "filling": ("clEnqueueFillBuffer writes `out` from {out} while it is mapped for reading", "at {filling} in main"),
     "overlap": ("bytes 60 to 63 of `out` from {out} are mapped for writing already: CL_INVALID_OPERATION",),
     "host": ("the host accesses byte 4 of `out` from {out}", "at {host} in main"),

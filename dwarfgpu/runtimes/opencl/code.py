@@ -50,6 +50,7 @@ _WITHOUT_MEANING = {"-cl-strict-aliasing", "-cl-kernel-arg-info", "-g", "-cl-opt
 _FOR_DEBUGGING = {"-g", "-cl-opt-disable"}
 """Those with which nothing is optimized, so that variables are there."""
 _OF_LINKER = {"-create-library", "-enable-link-options"}
+_NO_IL = "programs in SPIR-V are not supported: give clCreateProgramWithSource the source in OpenCL C"
 _STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 _ABSENT = (
     "__opencl_c_device_enqueue", "__opencl_c_pipes", "__opencl_c_atomic_scope_all_devices", "cl_khr_mipmap_image",
@@ -167,7 +168,7 @@ async def create_binary(
 @creates("void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)")
 def create_from_il(call: HostCall, context: int, _code: int, _size: int) -> ClCode:
     call.process.find(call, context, ClContext)
-    refuse(ClError.INVALID_OPERATION, "programs in SPIR-V are not supported")
+    refuse(ClError.INVALID_OPERATION, _NO_IL)
 
 
 @creates(
@@ -460,4 +461,4 @@ def ends_with(call: HostCall, handle: int, *_more: int) -> int:
 @API("int clSetProgramSpecializationConstant(void *program, unsigned number, size_t size, const void *value)")
 def specialize(call: HostCall, handle: int, *_more: Any) -> int:
     call.process.find(call, handle, ClCode)
-    refuse(ClError.INVALID_OPERATION, "programs in SPIR-V are not supported")
+    refuse(ClError.INVALID_OPERATION, _NO_IL)

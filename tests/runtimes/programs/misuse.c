@@ -59,6 +59,7 @@ int main(int count, char **words) {
     there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, NULL, NULL, NULL);
     clEnqueueUnmapMemObject(queue, out, there, 0, NULL, NULL);
   }
+  if (IS("il")) clCreateProgramWithIL(context, "\3\2\43\7", 4, NULL);
   if (IS("unread")) clEnqueueReadBuffer(queue, out, CL_TRUE, 0, 0, host, 0, NULL, NULL);
   if (!strcmp(mistake, "filling") || !strcmp(mistake, "overlap")) {
     there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, NULL, NULL);
