@@ -225,7 +225,7 @@ class Library:
             if words & (names - known):
                 parts |= {part, *_NEEDS.get(part, ())}
             known |= names
-        return [*parts]
+        return [*parts, *([_PRINT] if b"printf" in words and self.has(_PRINT) else [])]
 
     def _names(self, part: str) -> frozenset[bytes]:
         """Return the names of the functions that a part has or calls; none if it was not built before."""

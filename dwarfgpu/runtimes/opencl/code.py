@@ -9,12 +9,16 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import find_clang
-from dwarfgpu.compilers.sources import Recipe, compile_source, library_digest
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.compilers.sources import Compiled, Recipe, compile_source, library_digest
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.elf.image import Image
+from dwarfgpu.objfile.elf.linking import linked
 from dwarfgpu.runtimes.opencl.contexts import creates
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, text, word
@@ -344,7 +348,8 @@ def _compiled(
     included = (word_ for each in folders for word_ in ("-I", each))
     words = (*words, *included, f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=.")
     try:
-        compiled = compile_source(str(path), Recipe(processor, options.level, words, is_watched=False), own)
+        recipe = Recipe(processor, options.level, words, is_watched=False)
+        compiled = compile_source(str(path), recipe, own) if more else _program(str(path), recipe, own)
     except (DwarfGpuError, OSError) as error:
         log = getattr(error, "messages", "") or f"{error}\n"
         return b"", log.replace(f"{folder}/", "")
@@ -353,6 +358,15 @@ def _compiled(
         said = log.encode(errors="replace")
         cache.write(key, len(said).to_bytes(8, "little") + said + compiled.code)
     return compiled.code, log
+
+
+def _program(path: str, recipe: Recipe, own: PrivateFolder) -> Compiled:
+    """Compile a program that is linked here, which takes two thirds of the time; clang says what is not defined."""
+    compiled = compile_source(path, evolve(recipe, options=(*recipe.options, "-c")), own)
+    try:
+        return evolve(compiled, code=linked(Image(memoryview(compiled.code), name=path)))
+    except UsageError:
+        return compile_source(path, recipe, own)
 
 
 def _own_folder(program: OpenClProgram) -> PrivateFolder:
