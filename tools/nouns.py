@@ -1,4 +1,4 @@
-"""The nouns of docs/concepts.md, and the classes of dwarfgpu that carry each."""
+"""The nouns of docs/architecture.md, and the classes of dwarfgpu that carry each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/concepts.md"
+PAGE = ROOT / "docs/architecture.md"
 GOLDEN = ROOT / "tests/golden/classes-by-noun.txt"
 ROW = re.compile(r"^\| ([a-z -]+) \| .* \| `([\w/]+\.py)` \|$", re.MULTILINE)
 CLASS = re.compile(r"^ *class _?(\w+)[(:]", re.MULTILINE)
@@ -37,5 +37,5 @@ def _contains(words: list[str], part: list[str]) -> bool:
 
 def listing() -> str:
     """Return the text of the golden file."""
-    head = "# Written by `python3 tools/dev.py docs`: the classes that carry each noun of docs/concepts.md.\n"
+    head = "# Written by `python3 tools/dev.py docs`: the classes that carry each noun of docs/architecture.md.\n"
     return head + "".join(f"{noun}: {' '.join(carriers(noun))}\n" for noun in homes())

@@ -80,8 +80,8 @@ def test_bash_reads_a_block(place: str, block: str) -> None:
 
 
 @for_each("page, examples",
-    ("python.md", 25),                    ("lanes.md", 3),                      ("start.md", 2),
-    ("running.md", 12),                   ("check.md", 3),                      ("../README.md", 2))  # fmt: skip
+    ("python.md", 25),                    ("start.md", 4),                      ("running.md", 8),
+    ("check.md", 3),                      ("../README.md", 2))  # fmt: skip
 def test_python_prints_what_a_page_shows(
     page: str, examples: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

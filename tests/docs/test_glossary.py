@@ -1,4 +1,4 @@
-"""The glossary of docs/concepts.md against the code: each noun has a home, and the classes that carry it are listed."""
+"""The glossary of docs/architecture.md: each noun has a home, and the classes that carry it are listed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What docs/verify.md shows for lit, CMake and GitHub Actions is run as it stands there."""
+"""What docs/ci.md shows for lit, CMake and GitHub Actions is run as it stands there."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 
 from tests.builders.folders import ROOT
 
-PAGE = (ROOT / "docs/verify.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
 LIT_SETTINGS = """
 import lit.formats
 config.name = "debug information"

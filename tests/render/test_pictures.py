@@ -105,10 +105,10 @@ def test_the_command_draws_what_the_pages_show():
     assert run(*words, "--svg").stdout == run(*words).stdout
     done = run("lanes", KERNEL, "--state", "dwarfgpu/examples/variables.json", "--svg")
     assert done.stdout == Path("docs/images/lanes.svg").read_text()
-    assert "images/lanes.svg" in Path("docs/lanes.md").read_text()
+    assert "images/lanes.svg" in Path("docs/reading.md").read_text()
     done = run("coverage", "fixtures/asm/lane-pc.gfx90a.w64.co", "X", "--svg")
     assert done.stdout == Path("docs/images/coverage.svg").read_text()
-    assert "images/coverage.svg" in Path("docs/verify.md").read_text()
+    assert "images/coverage.svg" in Path("docs/compilers.md").read_text()
 
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -27,7 +27,7 @@ DEFECTS = {
     ("features/plain.v3.co", "expression-deprecated"),
     ("host/strict.gcc.v2.x86_64", "list-outside"),           ("llvm24/triton-calls.gfx942.w64.co", "line-shared"),
     ("llvm24/triton-calls.gfx1100.w32.co", "line-shared")}  # fmt: skip
-"""Defects of producers; docs/verify.md says why they are that."""
+"""Defects of producers; docs/compilers.md says why they are that."""
 
 
 def is_elf(path: Path) -> bool:
@@ -58,13 +58,13 @@ OTHERS = {
     "LLVM before 20": "LLVM before 20 writes the blocks of the SGPRs that are used",
     "GCC": "GCC does not know the target in .dwo files",
     "unlinked": UNLINKED}  # fmt: skip
-"""What docs/verify.md calls idioms that are no repairs."""
+"""What docs/compilers.md calls idioms that are no repairs."""
 
 
 def documented_idioms() -> set[tuple[str, str]]:
-    """The rules and idioms of the table in docs/verify.md."""
+    """The rules and idioms of the table in docs/compilers.md."""
     known = set()
-    for line in (FIXTURES.parent / "docs/verify.md").read_text("utf-8").splitlines():
+    for line in (FIXTURES.parent / "docs/compilers.md").read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| `") and len(cells) == 3 and cells[0].strip("`") in RULES:
             for name in cells[1].split(", "):
@@ -84,7 +84,7 @@ EXAMPLES = (
 
 @pytest.mark.parametrize("only_examples", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_each_idiom_is_discussed(only_examples):
-    """What verify reports of good files are the idioms of the table in docs/verify.md, and each of these is found."""
+    """What verify reports of good files are the idioms of the table in the page, and each of these is found."""
     if only_examples:
         findings = [found_in_file(FIXTURES / name) for name in EXAMPLES]
     else:
