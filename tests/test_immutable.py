@@ -14,6 +14,7 @@ from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.types import Value, generic
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneSet
+from tests.builders.commands import in_python
 from tests.builders.errors import raised
 
 GENERIC = generic(8)
@@ -148,5 +149,4 @@ tblib.pickling_support.install()
 error = UsageError("wrong", hint="do this")
 print([(str(each), each.hint, each.__notes__) for each in (copy.copy(error), pickle.loads(pickle.dumps(error)))])
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.stdout == f"{[('wrong', 'do this', ['hint: do this'])] * 2}\n", done.stderr
+    assert in_python(script) == f"{[('wrong', 'do this', ['hint: do this'])] * 2}\n"

@@ -11,6 +11,7 @@ import os
 import pty
 import struct
 import subprocess
+import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator
@@ -110,6 +111,12 @@ class PseudoTerminal:
         self.stream.close()
         os.close(self._master)
         return self._written.removesuffix(self.END).decode().replace("\r\n", "\n")
+
+
+def in_python(code: str, *words: str) -> str:
+    """What a process of its own prints that executes some code in the checkout."""
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 @contextlib.contextmanager

@@ -132,22 +132,3 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60)
     assert list(tmp_path.iterdir()) == []
-
-
-@for_each("words",
-    ("--version",), LIT, ("ls", KERNELS), ("info", KERNELS, "--name", "saxpy"), ("info", KERNELS, "--pc", "0x2200"),
-    ("kernels", TINY), ids=str)  # fmt: skip
-@pytest.mark.sampled(3)
-def test_short_commands_import_little(words: tuple[str, ...]) -> None:
-    late = "{'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'json', 'msgpack', 'shutil', 'textwrap'}"
-    code = f"""
-import sys
-from dwarfgpu.cli import main
-before = set(sys.modules)
-main(sys.argv[1:])
-print(*sorted({late} & (set(sys.modules) - before)))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.splitlines()[-1] == ("msgpack" if words[0] == "kernels" else "")  # metadata are written in it

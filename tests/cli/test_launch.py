@@ -1,7 +1,4 @@
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -121,14 +118,3 @@ def test_the_example_is_what_a_launch_gives(tmp_path):
     assert made["code_objects"][0].pop("path") != kept["code_objects"][0].pop("path")
     assert made == kept
     assert opened(file).kernels.kernels[0].name == "tiny"
-
-
-def test_state_starts_without_numpy():
-    program = (
-        "import sys; from dwarfgpu.cli import main; "
-        f"main(['state', {fixture('gfx90a.w64.O2')!r}, 'group_x', '--grid', '64', '--work-group', '64']); "
-        "sys.stderr.write(' '.join({'numpy'} & set(sys.modules)))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    assert done.stderr == ""

@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from io import BytesIO
 
 import pytest
@@ -10,6 +8,7 @@ from elftools.elf.elffile import ELFFile
 from dwarfgpu.elftools import Bridge
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.states.program import open_program
+from tests.builders.commands import in_python
 from tests.builders.errors import raised
 from tests.builders.folders import FIXTURES, ROOT
 
@@ -227,7 +226,4 @@ def test_pyelftools_is_imported_for_the_bridge_alone():
         "from dwarfgpu.cli import main; main(['ls', sys.argv[1]]); "
         "print('elftools' in sys.modules); import dwarfgpu.elftools; print('elftools' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, LANES], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.split()[-2:] == ["False", "True"]
+    assert in_python(code, LANES).split()[-2:] == ["False", "True"]

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 
 from dwarfgpu import dialects
@@ -9,6 +6,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.table import find
+from tests.builders.commands import in_python
 from tests.builders.contexts import outcome
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
@@ -334,9 +332,6 @@ LIST = "from dwarfgpu.expr import table; print([(t, [r.name for r in rows]) for 
 def test_rows_are_in_the_order_of_the_text_whatever_was_imported_before(module):
     """A module of operations that another one imports keeps its section."""
 
-    def listed(code):
-        return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-
-    alone = listed(LIST)
+    alone = in_python(LIST)
     assert "DW_OP_deref_size" in alone
-    assert listed(f"import {module}; {LIST}") == alone
+    assert in_python(f"import {module}; {LIST}") == alone

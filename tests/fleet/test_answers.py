@@ -12,7 +12,7 @@ from dwarfgpu.fleet.cluster import MOST_BYTES, MOST_INPUTS, local_workers, split
 from dwarfgpu.fleet.inputs import Input, find_inputs
 from dwarfgpu.fleet.parts import InputOutcome
 from dwarfgpu.fleet.summary import MOST_VALUES, Summary, summary_text
-from tests.builders.commands import ROOT
+from tests.builders.commands import ROOT, in_python
 from tests.builders.errors import raised
 from tests.builders.many_states import CODE, snapshot_text, summary_row, write_states
 
@@ -269,9 +269,7 @@ def test_a_question_of_the_library_is_a_dask_bag(tmp_path):
         "assert bag.npartitions == 3\n"
         "print(json.dumps(bag.compute(scheduler='sync')))"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
-    answer = json.loads(done.stdout)
+    answer = json.loads(in_python(code))
     assert [row["number"] for row in answer] == [0, 1, 2, 3, None]
     assert answer[-1]["state"] == "error"
     assert list(answer[0]) == list(COLUMNS)

@@ -1,15 +1,13 @@
 import ast
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dwarfgpu import gdbplugin
 from dwarfgpu.gdbplugin import entry
-from tests.gdb.running import ENTRY, PACKAGES, ROOT, environment, python, run_gdb, stub
+from tests.gdb.running import ENTRY, PACKAGES, environment, python, run_gdb, stub
 from tests.gdb.test_waves import connected, states
 
 
@@ -69,16 +67,6 @@ def test_without_numpy(require_tool, tmp_path, runnable_host):
         "@@ split [{'low': 84281096, 'high': 4009689105}] ['active']",
         "@@ gone [None] ['undefined']",
     ]
-
-
-def test_the_command_is_quick_enough_to_stand_in_a_command_line():
-    """No figure is asserted: it must not load what the others need."""
-    code = (
-        "import sys; from dwarfgpu.cli import main; main(['gdb-script']);"
-        "print([name for name in ('dwarfgpu.program', 'dwarfgpu.objfile', 'numpy') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 COMMANDS = (

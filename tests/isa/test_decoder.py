@@ -1,7 +1,4 @@
-import json
 import random
-import subprocess
-import sys
 
 import pytest
 
@@ -10,6 +7,7 @@ from dwarfgpu.isa.decoder import decode, decoder, executed, text
 from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
+from tests.builders.commands import in_python
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each, share, some_slow
 from tests.conftest import lacking
@@ -269,9 +267,7 @@ def test_words_of_every_family_are_written_as_llvm_does():
 
 def test_decoding_needs_no_numpy():
     use = "from dwarfgpu.isa.decoder import decode; decode(bytes(8), 0, 'gfx90a', 64)"
-    program = f"import sys; {use}; print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout.lower()) is False
+    assert in_python(f"import sys; {use}; print('numpy' in sys.modules)") == "False\n"
 
 
 @for_each("processor, code",

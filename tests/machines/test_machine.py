@@ -1,8 +1,6 @@
 """The machine in columns: waves, registers, memory behind all its views, and the cells that hold them."""
 
 import mmap
-import subprocess
-import sys
 
 import hypothesis.strategies as st
 import numpy as np
@@ -22,8 +20,8 @@ from dwarfgpu.machines.machine import Dispatch, Machine, NumberedNames
 from dwarfgpu.program.frames.lone_wave import TopFrame
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import in_python
 from tests.builders.errors import raised
-from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
 WAVE64, WAVE32 = resolve("gfx90a"), resolve("gfx1100")
@@ -363,7 +361,4 @@ def test_a_forked_process_has_cells_of_its_own():
         "if not os.fork():\n    cells.buffer[0] = 1\n    os._exit(0)\n"
         "print(os.wait()[1], cells.buffer[0])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.split() == ["0", "0"]
+    assert in_python(code) == "0 0\n"

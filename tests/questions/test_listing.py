@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 from types import ModuleType
 
 import pytest
@@ -102,9 +100,3 @@ def test_rows_are_where_the_document_has_their_key_and_objects_in_them_are_colum
     assert list(answer().text(None)) == ["Nothing."]
     row = "a", {"file": "k.c", "line": 7}, ["x", "y"]
     assert answer(row).table() == [("name", "place.file", "place.line", "tags"), ("a", "k.c", 7, "x y")]
-
-
-def test_help_imports_no_module_of_a_command():
-    code = "import sys; from dwarfgpu.cli import main; main(['bt', '--help']); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert not {"dwarfgpu.questions.stack", "dwarfgpu.render.backtrace", "numpy"} & {*done.stderr.split()}

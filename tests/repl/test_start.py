@@ -1,4 +1,3 @@
-import os
 import signal
 import subprocess
 import sys
@@ -143,18 +142,3 @@ class TestLines:
             check=False)  # fmt: skip
         assert done.returncode == 2
         assert b"Traceback" not in done.stderr
-
-
-@for_each("words", ["-batch", "-ex", "help"], ["-batch", "-ex", "lane 5", "-ex", "show"], ["-x", os.devnull])
-@pytest.mark.sampled(3)
-def test_no_editor_without_a_terminal_and_no_core_files_for_a_snapshot_are_imported(words: list[str]) -> None:
-    unused = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.machines.gpu_core"}
-    program = (
-        "import sys; from dwarfgpu.cli import main\n"
-        f"main(['debug', {FILE!r}, '--state', {STATE!r}, *{words!r}])\n"
-        f"print(*{unused!r} & set(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, input="", capture_output=True, text=True, check=True
-    )
-    assert done.stderr == "\n"

@@ -438,110 +438,93 @@ WORLDS = {"one lane": generic_worlds(), "lanes": gpu_worlds()}
 
 
 @pytest.mark.parametrize("kind", WORLDS)
-def test_a_read_gives_the_bits_of_the_parts(kind):
-    @given(reads(WORLDS[kind]))
-    def check(drawn):
-        world, node, offset, size = drawn
-        found = world.evaluated(at(node, offset), world.lanes)
-        accessor = Accessor(world.machine, world.order)
-        for lane, result in zip(world.lanes, found, strict=True):
-            if isinstance(result, DwarfGpuError):
-                raise result
-            reading = accessor.read(result, size)
-            assert (reading.bits, reading.undefined) == expected(world, node, lane, offset, size), node.ops
-
-    check()
+@given(data=st.data())
+def test_a_read_gives_the_bits_of_the_parts(kind, data):
+    world, node, offset, size = data.draw(reads(WORLDS[kind]))
+    found = world.evaluated(at(node, offset), world.lanes)
+    accessor = Accessor(world.machine, world.order)
+    for lane, result in zip(world.lanes, found, strict=True):
+        if isinstance(result, DwarfGpuError):
+            raise result
+        reading = accessor.read(result, size)
+        assert (reading.bits, reading.undefined) == expected(world, node, lane, offset, size), node.ops
 
 
 @pytest.mark.parametrize("kind", WORLDS)
 @pytest.mark.sampled(2)
-def test_dereferencing_gives_the_bits_or_says_that_some_are_undefined(kind):
+@given(data=st.data())
+def test_dereferencing_gives_the_bits_or_says_that_some_are_undefined(kind, data):
     """In all lanes at once, and in each lane alone."""
-
-    @given(reads(WORLDS[kind]))
-    def check(drawn):
-        world, node, offset, size = drawn
-        assume(size)
-        integer = BaseType("unsigned", size)
-        ops = f"{at(node, offset)}; DW_OP_deref_type {integer.byte_size} 1"
-        for lane, result in zip(world.lanes, world.evaluated(ops, world.lanes, integer), strict=True):
-            bits, missing = expected(world, node, lane, offset, size)
-            for one in (result, *world.evaluated(ops, [lane], integer)):
-                found = one.kind if isinstance(one, DwarfGpuError) else one.bits
-                assert found == ("undefined_read" if missing else bits), ops
-
-    check()
+    world, node, offset, size = data.draw(reads(WORLDS[kind]))
+    assume(size)
+    integer = BaseType("unsigned", size)
+    ops = f"{at(node, offset)}; DW_OP_deref_type {integer.byte_size} 1"
+    for lane, result in zip(world.lanes, world.evaluated(ops, world.lanes, integer), strict=True):
+        bits, missing = expected(world, node, lane, offset, size)
+        for one in (result, *world.evaluated(ops, [lane], integer)):
+            found = one.kind if isinstance(one, DwarfGpuError) else one.bits
+            assert found == ("undefined_read" if missing else bits), ops
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", WORLDS)
-def test_a_read_past_the_storage_is_an_error(kind):
-    @given(cases(WORLDS[kind]), st.integers(1, 9))
-    def check(drawn, excess):
-        world, node = drawn
-        found = world.evaluated(node.ops, world.lanes)
-        accessor = Accessor(world.machine, world.order)
-        for lane, result in zip(world.lanes, found, strict=True):
-            if not node.streams[lane].ends:
-                continue
-            caught = raised(DwarfGpuError, accessor.read, result, len(node.streams[lane].bits) + excess)
-            assert caught.kind == "read_past_storage"
-
-    check()
+@given(data=st.data(), excess=st.integers(1, 9))
+def test_a_read_past_the_storage_is_an_error(kind, data, excess):
+    world, node = data.draw(cases(WORLDS[kind]))
+    found = world.evaluated(node.ops, world.lanes)
+    accessor = Accessor(world.machine, world.order)
+    for lane, result in zip(world.lanes, found, strict=True):
+        if not node.streams[lane].ends:
+            continue
+        caught = raised(DwarfGpuError, accessor.read, result, len(node.streams[lane].bits) + excess)
+        assert caught.kind == "read_past_storage"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", WORLDS)
-def test_a_write_changes_the_bits_of_the_parts_and_no_others(kind):
+@given(data=st.data(), random=st.randoms(use_true_random=False))
+def test_a_write_changes_the_bits_of_the_parts_and_no_others(kind, data, random):
     """To all places of each bit. A location with an undefined or a constant bit cannot be written at all."""
-
-    @given(reads(WORLDS[kind]), st.randoms(use_true_random=False))
-    def check(drawn, random):
-        world, node, offset, size = drawn
-        assume(size)
-        found = world.evaluated(at(node, offset), world.lanes)
-        accessor = Accessor(world.machine, world.order)
-        state = list(world.values)
-        for lane, result in zip(world.lanes, found, strict=True):
-            bits = node.streams[lane].part(offset, size)
-            written = [random.randrange(2) for _ in bits]
-            number = world.number(written)
-            if any(bit is None or any(world.is_constant[atom] for atom in bit) for bit in bits):
-                assert raised(DwarfGpuError, accessor.write, result, size, number).kind == "not_writable"
-                assert world.contents() == state, node.ops
-                continue
-            accessor.write(result, size, number)
-            wanted: dict[int, set[int]] = {}
-            for bit, value in zip(bits, written, strict=True):
-                for atom in bit or ():
-                    wanted.setdefault(atom, set()).add(value)
-            now = world.contents()
-            for atom, (old, new) in enumerate(zip(state, now, strict=True)):
-                # One bit of the machine may be several of the object; which value it has then is not said.
-                assert new in wanted.get(atom, {old}), (node.ops, atom)
-            state = now
-
-    check()
+    world, node, offset, size = data.draw(reads(WORLDS[kind]))
+    assume(size)
+    found = world.evaluated(at(node, offset), world.lanes)
+    accessor = Accessor(world.machine, world.order)
+    state = list(world.values)
+    for lane, result in zip(world.lanes, found, strict=True):
+        bits = node.streams[lane].part(offset, size)
+        written = [random.randrange(2) for _ in bits]
+        number = world.number(written)
+        if any(bit is None or any(world.is_constant[atom] for atom in bit) for bit in bits):
+            assert raised(DwarfGpuError, accessor.write, result, size, number).kind == "not_writable"
+            assert world.contents() == state, node.ops
+            continue
+        accessor.write(result, size, number)
+        wanted: dict[int, set[int]] = {}
+        for bit, value in zip(bits, written, strict=True):
+            for atom in bit or ():
+                wanted.setdefault(atom, set()).add(value)
+        now = world.contents()
+        for atom, (old, new) in enumerate(zip(state, now, strict=True)):
+            # One bit of the machine may be several of the object; which value it has then is not said.
+            assert new in wanted.get(atom, {old}), (node.ops, atom)
+        state = now
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", WORLDS)
-def test_what_is_written_is_read_back(kind):
-    @given(reads(WORLDS[kind]), st.integers(0, (1 << 200) - 1))
-    def check(drawn, number):
-        world, node, offset, size = drawn
-        assume(size)
-        number &= (1 << size) - 1
-        accessor = Accessor(world.machine, world.order)
-        for lane, result in zip(world.lanes, world.evaluated(at(node, offset), world.lanes), strict=True):
-            bits = node.streams[lane].part(offset, size)
-            atoms = [atom for bit in bits for atom in bit or ()]
-            if None in bits or len(set(atoms)) < len(atoms) or any(world.is_constant[atom] for atom in atoms):
-                continue
-            accessor.write(result, size, number)
-            assert accessor.read(result, size).bits == number, node.ops
-
-    check()
+@given(data=st.data(), number=st.integers(0, (1 << 200) - 1))
+def test_what_is_written_is_read_back(kind, data, number):
+    world, node, offset, size = data.draw(reads(WORLDS[kind]))
+    assume(size)
+    number &= (1 << size) - 1
+    accessor = Accessor(world.machine, world.order)
+    for lane, result in zip(world.lanes, world.evaluated(at(node, offset), world.lanes), strict=True):
+        bits = node.streams[lane].part(offset, size)
+        atoms = [atom for bit in bits for atom in bit or ()]
+        if None in bits or len(set(atoms)) < len(atoms) or any(world.is_constant[atom] for atom in atoms):
+            continue
+        accessor.write(result, size, number)
+        assert accessor.read(result, size).bits == number, node.ops
 
 
 @pytest.mark.spec("A.2.5.4.3.4 (4)")
