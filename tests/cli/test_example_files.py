@@ -1,6 +1,5 @@
 """``dwarfgpu example`` and ``dwarfgpu demo``: the files that the package brings, and what they show."""
 
-import re
 import shlex
 import shutil
 from pathlib import Path
@@ -97,15 +96,6 @@ def test_the_first_command_of_an_example_answers(one, tmp_path, monkeypatch):
     done = run(*shlex.split(one.command)[1:], stdin=b"quit\n")
     assert done.returncode in (0, 1)
     assert "error:" not in done.stderr
-
-
-def test_the_workflow_is_that_of_the_page():
-    page, text = (ROOT / "docs/programs.md").read_text("utf-8"), (FOLDER / "ci/kernels.yml").read_text("utf-8")
-    assert re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL) == [text]
-    steps = pytest.importorskip("yaml").safe_load(text)["jobs"]["kernels"]["steps"]
-    commands = [words for step in steps if (words := shlex.split(step.get("run", "")))[:2] == ["dwarfgpu", "exec"]]
-    assert commands == [["dwarfgpu", "exec", "--check", "--sarif", "out.sarif", "ctest"]]
-    assert [step["with"]["sarif_file"] for step in steps if "with" in step] == ["out.sarif"]
 
 
 def test_the_demo_shows_each_command_with_what_it_prints(monkeypatch):

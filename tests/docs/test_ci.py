@@ -1,4 +1,4 @@
-"""What docs/ci.md shows for lit, CMake and GitHub Actions is run as it stands there."""
+"""What docs/ci.md shows for GitHub, GitLab, lit and CMake is run as it stands there."""
 
 import json
 import os
@@ -9,12 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.builders.folders import ROOT
 
+EXAMPLES = ROOT / "dwarfgpu/examples"
 PAGE = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
 LIT_SETTINGS = """
 import lit.formats
@@ -106,22 +106,32 @@ def test_a_test_of_cmake_finds_what_the_baseline_has_not(tmp_path, environment):
     assert cmake(project, environment) == 0
 
 
-def test_the_workflow_uploads_the_log_that_its_command_writes(tmp_path, environment):
+def test_the_jobs_for_programs(tmp_path, environment):
+    """Their commands pass on a project without a mistake; they fail, with a log, where a barrier is removed."""
     yaml = pytest.importorskip("yaml")
-    workflow: dict[Any, Any] = yaml.safe_load(block("yaml"))
-    assert set(workflow) == {True, "permissions", "jobs"}  # `on` is a truth value in YAML 1.1
-    assert workflow["permissions"]["security-events"] == "write"
-    (job,) = workflow["jobs"].values()
-    steps = job["steps"]
-    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("dwarfgpu ")]
-    upload = steps[-1]
-    assert upload["uses"].startswith("github/codeql-action/upload-sarif@")
-    assert upload["if"] == "always()"
-    build = write(tmp_path / "work", "scale.cl", block("c")) / "build"
-    build.mkdir()
-    compiled = "clang --target=amdgcn-amd-amdhsa -mcpu=gfx90a -g -O2 -nogpulib scale.cl -o build/scale.co"
-    assert run(compiled, build.parent, environment) == 0
-    assert run(command, build.parent, environment) == 0
-    log = json.loads((build.parent / upload["with"]["sarif_file"]).read_text())
-    assert log["version"] == "2.1.0"
-    assert log["runs"][0]["results"] == []
+    texts = {name: (EXAMPLES / "ci" / f"{name}.yml").read_text("utf-8") for name in ("kernels", "gitlab")}
+    assert block("yaml") == texts["kernels"]
+    (job,) = yaml.safe_load(texts["kernels"])["jobs"].values()
+    commands = yaml.safe_load(texts["gitlab"])["kernels"]["script"]
+    steps = [step["run"] for step in job["steps"] if "run" in step]
+    assert steps[-len(commands) :] == commands
+    assert [each.split()[0] for each in commands] == ["make", "dwarfgpu", "python", "dwarfgpu"]
+    assert job["steps"][-1] == {
+        "uses": "github/codeql-action/upload-sarif@v3", "if": "always()", "with": {"sarif_file": "."}
+    }  # fmt: skip
+    if shutil.which("ctest") is None:
+        commands = [command.replace("ctest", "./sum") for command in commands]
+    wrong = (EXAMPLES / "sum.hip").read_text()
+    for text in wrong.replace("= in[i];", "= in[i]; __syncthreads();"), wrong:
+        folder = tmp_path / str(text == wrong)
+        write(folder, "sum.hip", text)
+        write(folder, "Makefile", "sum: sum.hip\n\t$(HIPCC) sum.hip -o sum\n")
+        write(folder, "CTestTestfile.cmake", f"add_test(sum {folder}/sum)\n")
+        write(folder, "kernel.cl", (EXAMPLES / "reverse.cl").read_text())
+        assert run("dwarfgpu judge kernel.cl -O2 --json -o known.json", folder, environment) in (0, 1)
+        statuses = [run(command, folder, environment) for command in commands if not command.startswith("python")]
+        assert statuses == [0, int(text == wrong), 0]
+        logs = [
+            json.loads((folder / f"{name}.sarif").read_text())["runs"][0]["results"] for name in ("program", "judge")
+        ]
+        assert [len(log) for log in logs] == [int(text == wrong), 0]
