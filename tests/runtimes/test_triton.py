@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -68,7 +71,7 @@ def run() -> Iterator[Runs]:
     if folder is None:
         raise lacking(f"{PACKAGE} cannot be installed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(folder))
+        patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
         patch.setenv("TRITON_CACHE_DIR", str(folder.parent / "triton"))
         patch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
 
@@ -134,7 +137,21 @@ def test_a_hint_where_a_script_wants_a_gpu(run: Runs, tmp_path: Path) -> None:
     script.write_text((PROGRAMS / "add.py").read_text().replace('if "cuda"', 'if True or "cuda"'))
     done = run("dwarfgpu", "exec", sys.executable, script)
     assert done.returncode == 1
-    assert 'hint: torch has no GPU here, and kernels use memory of the host: write device="cpu"\n' in done.stderr
+    assert 'memory of the host: import torch before triton, or write device="cpu"\n' in done.stderr
+
+
+@pytest.mark.parametrize("is_real", [False, True])
+def test_the_device_cuda_of_torch_is_the_host(run: Runs, tmp_path: Path, *, is_real: bool) -> None:
+    if is_real and find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    if not is_real:
+        shutil.copytree(PROGRAMS / "torch_alike", tmp_path / "torch")
+    script = tmp_path / "script.py"
+    script.write_text((PROGRAMS / "on_cuda.py").read_text())
+    done = run("dwarfgpu", "exec", sys.executable, script)
+    assert done.stdout == "gfx942 of dwarfgpu 64 cpu cpu cpu True\n[0.0, 2.0, 4.0, 6.0]\n", done.stderr
+    note = 'note: torch\'s device "cuda" is memory of the host here, which kernels access in place\n'
+    assert done.stderr == f"{note}1 launch, 1 kernel, no error\n"
 
 
 def test_kernels_compute_what_numpy_does(run: Runs) -> None:

@@ -17,6 +17,8 @@ from typing import Any, NoReturn, Protocol
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.runtimes.triton import torch_device
 from dwarfgpu.runtimes.triton.connected import ConnectedDevice, script_frames
 from dwarfgpu.runtimes.triton.program import DEBUG
 
@@ -50,6 +52,8 @@ _LOCAL_SIZES = {"gfx950": 160 << 10, "gfx1250": 320 << 10}
 """The bytes of local memory of a work-group; 64 KiB for others (LLVM's User Guide for AMDGPU, processors)."""
 _USUAL_SIZE = 64 << 10
 _MOST_WORK_ITEMS = 1024
+_MOST_THREADS = 2048
+"""The work-items of a compute unit, and its registers, as HIP tells them of these processors."""
 _MOST_POINTERS = 8 << 16
 """The bytes of an array that may be one of pointers."""
 _LEAST_ADDRESS, _ADDRESSES = 1 << 16, 1 << 47
@@ -198,7 +202,8 @@ class _Utils:
             "sm_clock_rate": 1,
             "mem_clock_rate": 1,
             "mem_bus_width": 1,
-            "max_num_regs": 512,
+            "max_num_regs": 1 << 16,
+            "max_threads_per_sm": _MOST_THREADS,
             "arch": processor,
             "warpSize": _warp_size(processor),
             "cooperativeLaunch": False,
@@ -206,7 +211,9 @@ class _Utils:
 
     def load_binary(self, name: str, code: bytes, shared: int, _device: int) -> tuple[Any, Any, int, int, int]:
         kernel = LoadedKernel(name, code, shared)
-        return kernel, kernel, 0, 0, _MOST_WORK_ITEMS
+        metadata = opened(code).kernels_named([name])[0].metadata
+        registers, spilled = (metadata.vgpr_count or 0, metadata.vgpr_spill_count or 0) if metadata else (0, 0)
+        return kernel, kernel, registers, spilled, _MOST_WORK_ITEMS
 
     def unload_module(self, _module: Any) -> None:
         """Do nothing: code stays as long as the device."""
@@ -227,11 +234,14 @@ _SLOWER = "note: Triton keeps variables in memory, for a debugger: the code is s
 class _Event:
     """A point in time, as torch has them on a GPU: how many instructions were executed until then."""
 
-    def __init__(self, **_options: object) -> None:
+    def __init__(self, *_given: object, **_options: object) -> None:
         self.executed = 0
 
-    def record(self) -> None:
+    def record(self, _stream: object = None) -> None:
         self.executed = active().executed
+
+    def synchronize(self) -> None:
+        """Do nothing: launches have ended."""
 
     def elapsed_time(self, other: _Event) -> float:
         """Return the milliseconds up to another one, which are never 0."""
@@ -340,17 +350,36 @@ def active() -> TritonDriver:
     return found
 
 
-def _with_hint(hook: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what writes an error that ends the script, with a hint where it asks torch for a GPU."""
+def _with_hint(hook: Callable[..., Any], change: str) -> Callable[..., Any]:
+    """Return what writes an error that ends the script, with a hint what to change where it asks torch for a GPU."""
 
     def told(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         hook(kind, error, trace)
         if "CUDA" in str(error) and "torch" in sys.modules:
-            place = 'device="cpu"'
-            sys.stderr.write(f"hint: torch has no GPU here, and kernels use memory of the host: write {place}\n")
+            sys.stderr.write(f"hint: torch has no GPU here, and kernels use memory of the host: {change}\n")
 
     return told
 
 
+def _properties() -> dict[str, Any]:
+    """Return what torch tells of a device."""
+    found = _Utils().get_device_properties(0)
+    number = int(found["arch"].removeprefix("gfx"), 16)
+    return {
+        "name": f"{found['arch']} of dwarfgpu",
+        "gcnArchName": found["arch"],
+        "major": number >> 8,
+        "minor": number >> 4 & 15,
+        "total_memory": 1 << 36,
+        "multi_processor_count": found["multiprocessor_count"],
+        "warp_size": found["warpSize"],
+        "shared_memory_per_block": found["max_shared_mem"],
+    }
+
+
 if TritonDriver.is_active():
-    sys.excepthook = _with_hint(sys.excepthook)
+    _change = 'import torch before triton, or write device="cpu"'
+    if torch_device.is_there():
+        torch_device.put(_properties, _Event)
+        _change = 'write device="cpu"'
+    sys.excepthook = _with_hint(sys.excepthook, _change)
