@@ -258,8 +258,8 @@ def _local_places(writer: FormWriter, instruction: GpuInstruction, shape: Access
     local, size = writer.field(Place.LOCAL), writer.field(Place.LOCAL_SIZE)
     rooms = []
     for number, offset in enumerate(local_offsets(instruction, shape)):
-        place = vectors.resized(writer.read(register), WORD, LONG)
-        place = vectors.operate("add", LONG, place, vectors.spread(writer.signed_number(offset), LONG))
+        place = vectors.operate("add", WORD, writer.read(register), vectors.spread(writer.number(offset), WORD))
+        place = vectors.resized(place, WORD, LONG)
         end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
         outside = vectors.operate("icmp ugt", LONG, end, vectors.spread(size, LONG))
         writer.refuse_unless(writer.none(outside))

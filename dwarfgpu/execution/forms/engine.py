@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -16,6 +17,7 @@ class FormLibrary:
 
     def __init__(self) -> None:
         self._functions: dict[str, int] = {}
+        self._lock = threading.Lock()
         self._machine = native.JitMachine()
         self._machine.load(dispatcher())
         for name in FUNCTIONS:
@@ -32,6 +34,10 @@ class FormLibrary:
 
     def compile(self, texts: Iterable[tuple[str, dict[str, str]]]) -> None:
         """Compile the forms that are not known, each with what it declares."""
+        with self._lock:
+            self._compile(texts)
+
+    def _compile(self, texts: Iterable[tuple[str, dict[str, str]]]) -> None:
         declared: dict[str, str] = {}
         bodies: dict[str, str] = {}
         for text, own in texts:

@@ -64,7 +64,7 @@ class WaveStates:
 
     def enter(self, batch: WaveBatch) -> FormBatch:
         """Take over the registers of a batch; return its waves."""
-        rows = batch.waves
+        rows = batch.index
         self._words[rows, : Place.NEXT // 4] = 0
         self._known[rows] = 0
         entered = FormBatch(self, batch)
@@ -91,16 +91,19 @@ class WaveStates:
         """Return a scalar register: an integer if all waves have the same, else a column."""
         return number_of(self._words[rows, number][:, None])
 
-    def scalar(self, rows: Any, number: int) -> Any:
-        """Return a scalar register as a batch has it."""
-        is_wide = number == VCC and self.lanes == 64
-        if number == VCC_HI and self.lanes == 64:
-            return UNSET
-        if not self._known[rows, number : number + 1 + is_wide].any():
-            return UNSET
-        if is_wide:
-            return self.mask(rows, VCC)
-        return self.word(rows, number)
+    def scalars(self, rows: Any, _number: int) -> dict[int, Any]:
+        """Return all scalar registers as a batch has them."""
+        words, known = self._words[rows, :SCALARS], self._known[rows, :SCALARS].any(axis=0).tolist()
+        same, found = (words == words[0]).all(axis=0).tolist(), dict(enumerate(words[0].tolist()))
+        for number, is_known in enumerate(known):
+            if not is_known:
+                found[number] = UNSET
+            elif not same[number]:
+                found[number] = words[:, number : number + 1].astype(np.uint64)
+        if self.lanes == 64:
+            found[VCC] = self.mask(rows, VCC) if known[VCC] or known[VCC_HI] else UNSET
+            found[VCC_HI] = UNSET
+        return found
 
     def mask(self, rows: Any, number: int) -> Any:
         """Return a number with a bit for each lane."""
@@ -130,12 +133,12 @@ class WaveStates:
         first = Place.EXEC // 4
         self._words[rows, first : first + self.lanes] = np.where(flags, np.uint32(LOW), np.uint32(0))
 
-    def column(self, rows: Any, number: int) -> Any:
-        """Return a vector register as a batch has it."""
+    def column(self, rows: Any, number: int) -> dict[int, Any]:
+        """Return a vector register as a batch has it, by its number."""
         if not self._known[rows, Place.KNOWN_VECTORS - Place.KNOWN + number].any():
-            return NOTHING
+            return {number: NOTHING}
         first = VECTORS // 4 + self.lanes * number
-        return np.array(self._words[rows, first : first + self.lanes])
+        return {number: np.array(self._words[rows, first : first + self.lanes])}
 
     def put_column(self, rows: Any, number: int, value: Any) -> None:
         """Write a vector register as a batch has it."""
@@ -166,16 +169,16 @@ class Registers:
             return [self[each] for each in range(*number.indices(self._count))]
         if not -self._count <= number < self._count:
             raise IndexError(number)
-        number %= self._count
+        number = number % self._count + self._first
         if number not in self._kept:
-            self._kept[number] = self._read(self._batch.index, self._first + number)
+            self._kept = self._read(self._batch.index, number) | self._kept
         return self._kept[number]
 
     def __setitem__(self, number: int, value: Any) -> None:
         if not 0 <= number < self._count:
             raise IndexError(number)
-        self._kept[number] = value
-        self._written.add(number)
+        self._kept[self._first + number] = value
+        self._written.add(self._first + number)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(self._count))
@@ -183,10 +186,10 @@ class Registers:
     def settle(self) -> None:
         """Write what has been changed."""
         for number in sorted(self._written):
-            self._put(self._batch.index, self._first + number, self._kept[number])
+            self._put(self._batch.index, number, self._kept[number])
         if self._kept:
             self._written.clear()
-            self._kept.clear()
+            self._kept = {}
 
 
 class FormBatch(WaveBatch):
@@ -204,7 +207,7 @@ class FormBatch(WaveBatch):
         """The addresses of the states of the waves."""
         self._index = None
         first, others = states.counts
-        self._scalar = Registers(self, 0, SCALARS, states.scalar, states.put_scalar)
+        self._scalar = Registers(self, 0, SCALARS, states.scalars, states.put_scalar)
         self._vector = Registers(self, 0, first, states.column, states.put_column)
         self._accumulation = Registers(self, first, others, states.column, states.put_column)
         self._masks: dict[str, Any] = {}
