@@ -36,7 +36,8 @@ def write_operation(writer: FormWriter, instruction: GpuInstruction) -> bool:
 
 def _scalar(writer: FormWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
     if meaning.sources[0][0] != "b":
-        raise UnknownInstruction(f"{instruction.mnemonic} of floats has no text here")
+        _scalar_floats(writer, instruction, meaning)
+        return
     one, first = writer.one, meaning.sources[0][1:]
     sources, values = iter(instruction.sources), []
     for kind in meaning.sources:
@@ -60,6 +61,24 @@ def _scalar(writer: FormWriter, instruction: GpuInstruction, meaning: Instructio
             writer.set_exec(value)
         else:
             writer.set_scalar(next(destinations), value, int(kind[1:]))
+
+
+def _scalar_floats(writer: FormWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
+    """Write an operation on floats, or a conversion, in scalar registers."""
+    one, kind, values = writer.one, meaning.results[0], []
+    _check(writer, instruction, kind)
+    for operand, of in zip(instruction.sources, meaning.sources, strict=True):
+        if operand.negated or operand.absolute:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {operand.text}")
+        word = one.resized(writer.scalar(operand, 32), WORD, f"u{BITS[of]}")
+        values.append(one.view(word, f"u{BITS[of]}", type_of(of)))
+    (result,) = LlvmWriter(writer.ir, 1).results(meaning.formula, values)
+    if kind == "scc":
+        writer.set_word(SCC, one.resized(result, "u1", WORD))
+        return
+    result = float_result(writer, result, kind, instruction, one) if kind[0] == "f" else result
+    word = one.resized(one.view(result, type_of(kind), f"u{BITS[kind]}"), f"u{BITS[kind]}", WORD)
+    writer.set_scalar(instruction.destinations[0], word, 32)
 
 
 # --- Operations of lanes ------------------------------------------------------------------------------------------

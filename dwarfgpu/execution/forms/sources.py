@@ -234,9 +234,11 @@ def _beside(writer: FormWriter, register: int, value: str, kept: int) -> str:
     return vectors.operate("or", WORD, value, old)
 
 
-def float_result(writer: FormWriter, value: str, kind: str, instruction: GpuInstruction) -> str:
+def float_result(
+    writer: FormWriter, value: str, kind: str, instruction: GpuInstruction, vectors: Vectors | None = None
+) -> str:
     """Return a float result after output modifiers and what MODE says of denormal numbers."""
-    vectors = writer.vectors
+    vectors = vectors or writer.vectors
     omod = instruction.modifiers.get("omod", 0)
     if not denormals(writer, kind) & 2:
         value = vectors.flushed(value, kind)
