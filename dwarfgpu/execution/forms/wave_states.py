@@ -93,8 +93,10 @@ class WaveStates:
 
     def scalars(self, rows: Any, _number: int) -> dict[int, Any]:
         """Return all scalar registers as a batch has them."""
-        words, known = self._words[rows, :SCALARS], self._known[rows, :SCALARS].any(axis=0).tolist()
-        same, found = (words == words[0]).all(axis=0).tolist(), dict(enumerate(words[0].tolist()))
+        words, written = self._words[rows, :SCALARS], self._known[rows, :SCALARS]
+        known: list[bool] = np.any(written, axis=0).tolist()
+        same: list[bool] = np.all(words == words[0], axis=0).tolist()
+        found = dict(enumerate(words[0].tolist()))
         for number, is_known in enumerate(known):
             if not is_known:
                 found[number] = UNSET
