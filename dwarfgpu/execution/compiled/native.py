@@ -120,12 +120,12 @@ class JitMachine:
         self.size = 0
         """The bytes of machine code, with its tables."""
 
-    def load(self, text: str) -> None:
-        """Compile a module."""
+    def load(self, text: str, level: int = 0) -> None:
+        """Compile a module; what one level more optimizes takes two or three times as long."""
         llvm = _binding()
         try:
             with _LOCK:
-                code = _writer(0).emit_object(llvm.parse_assembly(text))
+                code = _writer(level).emit_object(llvm.parse_assembly(text))
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
                 self._engine.finalize_object()
         except _FAILURES as problem:
