@@ -130,17 +130,6 @@ def test_a_web_page_cannot_talk_to_it(server: int) -> None:
         assert [title(each) for each in client.log] == ["<!"]
 
 
-@pytest.mark.parametrize(
-    "words, text",
-    [
-        (["--port", "70000"], "--port is 0 to 65535"), (["--token", "x"], "--token is for --port"),
-        (["--json"], "unrecognized arguments: --json"),
-    ],
-)  # fmt: skip
-def test_options_that_cannot_be(words: list[str], text: str) -> None:
-    assert text in run("dap", *words).stderr
-
-
 def test_a_port_that_is_taken() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

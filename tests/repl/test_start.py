@@ -7,7 +7,6 @@ import pytest
 
 from tests.builders.commands import run
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "dwarfgpu/examples/variables.json"
@@ -33,17 +32,6 @@ class TestBatch:
         script.write_text("define say\necho 1\nend\ndefine say\necho 2\nend\nsay\nshow confirm\n")
         assert Done("-batch", "-x", script).out.startswith("2confirm  off\n")
 
-    @for_each("command, status, message",
-        ("lane 99", 2, "Lane 99 does not exist on this thread."),
-        ("source /nowhere", 2, "/nowhere: No such file or directory"),
-        ("file /nowhere", 3, "/nowhere: No such file or directory"),
-        ("quit 7", 7, ""))  # fmt: skip
-    def test_an_error_ends_no_other_command_and_is_the_status(self, command: str, status: int, message: str) -> None:
-        done = Done(*STOPPED, "-batch", "-ex", command, "-ex", "echo on\\n")
-        assert (done.out, done.status) == ("" if command == "quit 7" else "on\n", status)
-        assert message in done.err
-        assert not message or done.err.startswith("dwarfgpu: error: ")
-
     def test_a_script_ends_at_its_error_and_what_follows_it_runs(self, tmp_path: Path, require_tool) -> None:
         """As in GDB: `-ex` goes on after an error, a script does not."""
         script = tmp_path / "a"
@@ -54,24 +42,6 @@ class TestBatch:
         assert f"{script}:2: no variable `nosuch`" in ours.err
         gdb = subprocess.run([require_tool("gdb"), *commands], capture_output=True, text=True, check=False)
         assert gdb.stdout == ours.out
-
-    def test_a_file_that_cannot_be_opened_ends_it(self) -> None:
-        done = Done("/nowhere/x", "-batch", "-ex", "echo no\\n")
-        assert (done.out, done.status) == ("", 3)
-        assert Done("--state", "dwarfgpu/examples/stopped.json", "-batch").status == 2
-        assert Done("--state", STATE, "-batch").status == 0  # it names its code
-
-    def test_the_focus_can_be_chosen(self) -> None:
-        done = Done(*STOPPED, "--lane", "7", "--wave", "1", "--frame", "0", "-batch", "-ex", "lane")
-        assert "lane" in done.out
-        assert " 7 (AMDGPU Lane 1:1:1:1/7 " in done.out
-        assert Done(*STOPPED, "--lane", "77", "-batch").status == 2
-
-    @pytest.mark.parametrize("option", ["--wave", "--frame", "--lane"])
-    def test_the_focus_is_that_of_a_machine(self, option: str) -> None:
-        done = Done(FILE, option, "0", "-batch", "-ex", "echo no\\n")
-        assert (done.out, done.status) == ("", 2)
-        assert done.err == f"dwarfgpu: error: {option} needs a state\nhint: --state names a snapshot or a core file\n"
 
     def test_options_in_two_dashes_and_tracebacks(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_text("echo two\\n\n")
