@@ -18,7 +18,8 @@ _RECIPROCALS = (
 )
 """What headers of ROCm 5 call and the headers of clang do not declare any more."""
 _WITHOUT_SIZE = 22
-"""The first version of clang that does not define the size of waves, which headers of ROCm before 7 ask for."""
+"""The first version of clang that does not define the size of waves, which headers of HIP ask for."""
+_SIZES = {"-mwavefrontsize64": 64, "-mno-wavefrontsize64": 32}
 
 
 def _folders(words: Sequence[str]) -> Iterator[str]:
@@ -40,14 +41,21 @@ def has_rocm(words: Sequence[str]) -> bool:
 def header_words(clang: Clang, words: Sequence[str], targets: Sequence[Target]) -> list[str]:
     """Return the words that let a compiler find the headers of HIP; folders of the user come before ours."""
     if not has_rocm(words):
-        return ["-isystem", str(_OWN), "-isystem", str(_OWN / "hip"), "-include", "hip_begin.h"]
+        own = ["-isystem", str(_OWN), "-isystem", str(_OWN / "hip"), "-include", "hip_begin.h"]
+        return own + wave_words(clang, words, targets)
     found = ["-isystem", f"{clang.resources()}/include/cuda_wrappers", "-include", "__clang_hip_runtime_wrapper.h"]
     found += _RECIPROCALS
     for folder in _folders([word for word in words if word.startswith(ROCM)]):
         found += ["-isystem", folder]
-    if clang.version >= _WITHOUT_SIZE:
-        sizes = [f"-D__AMDGCN_WAVEFRONT_SIZE={target.lane_count}" for target in targets]
-        names = [target.processor for target in targets]
-        for name, size in zip((*names, "host"), (*sizes, sizes[0]), strict=True):
-            found += [f"-Xarch_{name}", size]
-    return found
+    return found + wave_words(clang, words, targets)
+
+
+def wave_words(clang: Clang, words: Sequence[str], targets: Sequence[Target]) -> list[str]:
+    """Return the words that define the size of waves for each target, and that of the first one for the host."""
+    if clang.version < _WITHOUT_SIZE:
+        return []
+    chosen = next((size for word, size in _SIZES.items() if word in words), None)
+    sizes = [f"-D__AMDGCN_WAVEFRONT_SIZE={chosen or target.lane_count}" for target in targets]
+    names = [target.processor for target in targets]
+    pairs = zip((*names, "host"), (*sizes, sizes[0]), strict=True)
+    return [word for name, size in pairs for word in (f"-Xarch_{name}", size)]

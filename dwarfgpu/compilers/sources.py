@@ -19,7 +19,7 @@ from pathlib import Path
 from dwarfgpu.children import PrivateFolder, folder_of_run
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import Clang, find_clang
-from dwarfgpu.compilers.headers import has_rocm, header_words
+from dwarfgpu.compilers.headers import has_rocm, header_words, wave_words
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import announce, is_watched
@@ -270,7 +270,8 @@ class Library:
         language = part.rpartition(".")[2]
         # -fno-builtin: else clang turns the sin and cos in our sincos into a call of sincos
         words = [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
-        words += ["-fgpu-rdc"] if language == "hip" else []  # else clang drops what no kernel of a part calls
+        if language == "hip":  # without -fgpu-rdc clang drops what no kernel of a part calls
+            words += ["-fgpu-rdc", *wave_words(self._clang, self._machine, (self._target,))]
         processor = processor_named(self._target.processor)
         if part == _ROCM and processor is not None:
             words += [f"-DDG_ISA={processor.isa_version}", f"-DDG_LANES={self._target.lane_count}"]

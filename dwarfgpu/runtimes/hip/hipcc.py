@@ -24,6 +24,8 @@ _LINKED_CODE, _PRINTING = "-fgpu-rdc", "-mprintf-kind="
 _ONLY_COMPILE = ("-c", "-S", "-E", "-fsyntax-only", "-M", "-MM", _ONLY_DEVICE)
 _MAIN = re.compile(rb"^[ \t]*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 _WITH_VALUES = "-o", "-I", "-D", "-include", "-MF", "-MT", "-isystem", "-Xclang"
+_OF_LIBRARIES, _REFUSES = "-Wno-error=missing-template-arg-list-after-template-kw", 19
+"""What clang refuses from this version on, and the headers of rocPRIM have."""
 _OLDEST = 17
 """The version of clang from which on whole programs were tried."""
 
@@ -68,6 +70,7 @@ def _device_words(clang: Clang, words: Sequence[str], processors: Sequence[str],
     found = [f"{_ARCH}{processor}" for processor in processors]
     found += ["--no-offload-new-driver", "-nogpuinc", "-fms-extensions", "-mprintf-kind=buffered", "-DDG_PROGRAM"]
     found += header_words(clang, words, targets)
+    found += [_OF_LIBRARIES] if clang.version >= _REFUSES else []
     found += [] if any(word.startswith("-g") for word in words) else ["-g"]
     found += [f"--hip-device-lib-path={folder.path}"]
     for number, (processor, target) in enumerate(zip(processors, targets, strict=True)):

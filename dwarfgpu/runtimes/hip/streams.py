@@ -295,6 +295,12 @@ def stream_priority(call: HostCall, handle: int, pointer: int) -> int:
     return errors.SUCCESS
 
 
+@API("int hipGetStreamDeviceId(void *stream)")
+def device_of(_call: HostCall, _stream: int) -> int:
+    """There is one device."""
+    return 0
+
+
 @API("hipError_t hipStreamGetDevice(void *stream, int *device)")
 def stream_device(call: HostCall, handle: int, pointer: int) -> int:
     call.process.stream(handle)

@@ -5,6 +5,8 @@
 
 #define CHECK(call) \
   do { hipError_t error = (call); if (error) { printf("%s: %s\n", #call, hipGetErrorName(error)); return 1; } } while (0)
+template <int count> struct Lanes { static constexpr int value = count; };
+__global__ void lanes(int *out) { *out = Lanes<warpSize>::value == __builtin_amdgcn_wavefrontsize() && warpSize == __AMDGCN_WAVEFRONT_SIZE; }
 __global__ void kernel(int *out) {
   __shared__ int kept[32];
   kept[threadIdx.x] = threadIdx.x;
@@ -52,7 +54,10 @@ static int functions() {
   printf("functions %zu %d, %s, launched %d\n", about.sharedSizeBytes, about.maxThreadsPerBlock, hipKernelNameRefByPtr((void *)kernel, nullptr), here[0]);
   CHECK(hipStreamWriteValue32(nullptr, signal, 5, 0)); CHECK(hipStreamWaitValue32(nullptr, signal, 3, hipStreamWaitValueGte));
   int refused = hipStreamWaitValue64(nullptr, signal, 6, hipStreamWaitValueEq) == hipErrorNotSupported;
-  printf("values, refused %d\n", refused);
+  lanes<<<1, 1>>>(cells);
+  int is_size = 0;
+  CHECK(hipMemcpy(&is_size, cells, sizeof is_size, hipMemcpyDeviceToHost));
+  printf("values, refused %d, lanes %d, on %d\n", refused, is_size, hipGetStreamDeviceId(nullptr));
   CHECK(hipFree(cells)); CHECK(hipFree(signal));
   return 0;
 }
@@ -63,5 +68,5 @@ int main() { return contexts() || devices() || functions(); }
 // contexts 1, device 0, version 4, flags 4, popped 1, current 1, active 1, destroyed 1
 // devices 0 0, unique 1, peer 1
 // functions 128 1024, _Z6kernelPi, launched 31
-// values, refused 1
-// 1 launch, 1 kernel, 1 warning
+// values, refused 1, lanes 1, on 0
+// 2 launches, 2 kernels, 1 warning

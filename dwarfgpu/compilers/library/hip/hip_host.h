@@ -224,6 +224,7 @@ hipError_t hipEventElapsedTime(float *, hipEvent_t, hipEvent_t);
 hipError_t hipEventDestroy(hipEvent_t);
 hipError_t hipEventRecordWithFlags(hipEvent_t, hipStream_t, unsigned);
 hipError_t hipStreamGetDevice(hipStream_t, hipDevice_t *);
+int hipGetStreamDeviceId(hipStream_t);
 typedef void (*hipHostFn_t)(void *);
 typedef void (*hipStreamCallback_t)(hipStream_t, hipError_t, void *);
 hipError_t hipLaunchHostFunc(hipStream_t, hipHostFn_t, void *);

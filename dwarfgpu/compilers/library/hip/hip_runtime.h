@@ -64,12 +64,7 @@ extern const __device__ __attribute__((weak, nodebug)) dg_count gridDim;
 #define hipGridDim_x gridDim.x
 #define hipGridDim_y gridDim.y
 #define hipGridDim_z gridDim.z
-#if __clang_major__ >= 19
-#define DG_WAVE __builtin_amdgcn_wavefrontsize()
-#else
-#define DG_WAVE __AMDGCN_WAVEFRONT_SIZE
-#endif
-struct dg_warp { DG_NEAR operator int() const { return DG_WAVE; } };
+struct dg_warp { __host__ DG_NEAR constexpr operator int() const { return __AMDGCN_WAVEFRONT_SIZE; } };
 extern const __device__ __attribute__((weak, nodebug)) dg_warp warpSize;
 DG_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
