@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 def source_hint(command: str, attached: Attached, launched: Launched) -> str | None:
     """Return how to see all variables: by a command that compiles the source of a kernel, which does not optimize it.
 
-    None if the source is not here, or is what runs.
+    None if the source is not here, or is what runs. The kernels of a program are compiled with it.
     """
     path = _source(attached, launched)
     if path is None or (BUILD.level == "0" and is_source(launched.plan.file.name)):
         return None
+    if launched.machine is not None and launched.machine.host is not None:
+        return "`dwarfgpu hipcc -O0 -g` builds a program in which nearly every variable has a value"
     words = shlex.join((*BUILD.options, path + _processor(launched)))
     return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where nearly every variable has a value"
 

@@ -136,6 +136,11 @@ class Arena:
         number = bisect_right(self._starts, address) if address < self.base + self.size // 2 else 0
         return self.buffers[number - 1] if number else None
 
+    def around(self, address: int) -> list[Allocation]:
+        """Return the buffer that an address is in or behind, and the one that it is before."""
+        number = bisect_right(self._starts, address)
+        return self.buffers[max(number - 1, 0) : number + 1]
+
     def discard(self, buffer: Allocation) -> None:
         """Give the pages of a buffer back to the system."""
         self._mapping.madvise(mmap.MADV_REMOVE, buffer.address - self.base, buffer.pages)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
@@ -336,10 +337,11 @@ class ProgramDevice:
                 self._places[key] = place - (key[0] == id(machine) and place > number)
 
     def near(self, address: int) -> Allocation | None:
-        """Return the buffer, also a freed one, or the registered memory that an address is in or a little behind."""
-        known = self.arena.holding(address), *(memory.buffer for memory in self.pinned.values())
-        near = [each for each in known if each is not None and 0 <= address - each.address < each.pages + GUARD]
-        return max(near, key=lambda buffer: buffer.address, default=None)
+        """Return the buffer, also a freed one, or the registered memory, that an address is in or closest to."""
+        known = *self.arena.around(address), *(memory.buffer for memory in self.pinned.values())
+        reached = ((max(each.address - address, address - each.address - each.size + 1, 0), each) for each in known)
+        near = [pair for pair in reached if pair[0] < GUARD]
+        return min(near, key=itemgetter(0), default=(0, None))[1]
 
     def memory_at(self, address: int, size: int = 1) -> Allocation | None:
         """Return the buffer that was not freed, or the registered memory, that some bytes are in."""

@@ -45,6 +45,16 @@ def test_what_nothing_has_written_is_found() -> None:
     assert {finding.kind for finding in launch.findings} == {"uninitialized value stored in global memory"}
 
 
+def test_an_address_belongs_to_the_closest_buffer() -> None:
+    device = dg.Device()
+    first, second = device.malloc(200), device.malloc(200)
+    for address, closest in (first - 4, first), (first + 200, first), (second - 4, second), (second + 199, second):
+        buffer = device.near(address)
+        assert buffer is not None
+        assert buffer.address == closest
+    assert device.near(first - (1 << 20)) is None
+
+
 def test_what_is_refused() -> None:
     device = dg.Device()
     memory = device.malloc(200)
