@@ -266,6 +266,20 @@ def test_a_layout_is_a_linear_map() -> None:
     assert found == [*range(1024)]
 
 
+def test_a_kernel_of_the_cache_with_variables(run: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parameters in DWARF are variables, some of them constants: arguments are those of its metadata."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    run("dwarfgpu", "exec", "-g", sys.executable, PROGRAMS / "add.py")
+    (code,) = tmp_path.glob("dwarfgpu-*/*/add.hsaco")
+    words = "run", code, "--grid", "512", "arange(300,float)", "arange(300,float)", "zeros(300,float)", "300"
+    done = run("dwarfgpu", *words, "--watch", "b[3]")
+    rows = [(line.split()[1], line.split()[-1]) for line in done.stdout.splitlines() if "add.py:17" in line]
+    assert [value for wave, value in rows if wave == "1:1:1:1,"] == ["3"], done.stdout + done.stderr
+    assert {value for _wave, value in rows} == {"3", "259"}  # of two programs
+    done = run("dwarfgpu", *words, "--trace=lines")
+    assert "17\tb = tl.load(y + at, mask=at < n)\n    b = {0, 1, 2, 3, " in done.stdout, done.stdout + done.stderr
+
+
 def test_a_column_of_a_tensor() -> None:
     """Its last element is followed by no whole row."""
     kind = Array(Lazy.known(Base("int", DW_ATE_signed, 4)), (Dimension(0, count=2), Dimension(0, count=4)))

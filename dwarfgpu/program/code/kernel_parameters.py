@@ -115,6 +115,8 @@ def _parameters(function: Die) -> list[KernelParameter]:
     from dwarfgpu.program.types.model import known_size
     from dwarfgpu.program.types.reader import Types
 
+    if function.unit.producer == "triton":
+        return []  # its parameters are constants of the compiler, too, and are described as variables in memory
     types = Types()
     origin = function.find("DW_AT_abstract_origin") or function.find("DW_AT_specification")
     entries = [function] if origin is None else [function, origin.reference()]

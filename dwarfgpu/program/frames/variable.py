@@ -11,6 +11,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MissingContext, noting
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
@@ -571,6 +572,8 @@ class TensorVariable(Variable):
                 self._known = self._whole()
             except DwarfGpuError as error:
                 self._known = error
+            except LaneFault as fault:  # which is about the lanes of the memory, not those that ask
+                self._known = fault.error_of(0)
         if isinstance(self._known, DwarfGpuError):
             raise self._known.with_traceback(None)
         return self._known
@@ -589,6 +592,10 @@ class TensorVariable(Variable):
 
     def _memory(self, frame: Frame) -> Object:
         """Return the structure that a wave has, in all lanes."""
+        if frame.stack is None:
+            raise MissingContext("machine", f"the elements of {self.name} are in the memory of waves")
+        if frame.wave is None:
+            raise Parted  # each wave has assigned it as often as it has
         found = Variable(frame, self.die, self.code, self.kind).find(frame.lane_set(frame.lane_numbers("all")))
         frame.repaired.pop(self.name, None)
         return found.as_it_is()
