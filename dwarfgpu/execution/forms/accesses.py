@@ -13,7 +13,7 @@ from dwarfgpu.execution.block_writer import needed
 from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
-from dwarfgpu.execution.forms.buffers import buffer_places
+from dwarfgpu.execution.forms.buffers import buffer_places, stack_row
 from dwarfgpu.execution.forms.dispatcher import DECLARED, FIND, FLAT_SPACE, GLOBAL_SPACE, PRIVATE_SPACE, RESOLVE
 from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
 from dwarfgpu.execution.forms.layout import Place
@@ -121,22 +121,15 @@ def _write_private_row(
     writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, registers: list[int], *, is_load: bool
 ) -> bool:
     """Write an access to dwords of private memory at one offset of all lanes; return whether it is one."""
-    if shape.space != SCRATCH or shape.size != 4 or _lane_offset(instruction) is not None:
+    if shape.size != 4 or shape.space not in (SCRATCH, BUFFER):
         return False
-    one, vectors = writer.one, writer.vectors
-    place = _private_base(writer, instruction)
-    end = one.operate("add", LONG, place, str(4 * shape.count))
-    for condition in (
-        one.operate("icmp sge", LONG, place, "0"),
-        one.operate("icmp sle", LONG, end, writer.field(Place.PRIVATE_SIZE)),
-        one.operate("icmp eq", LONG, one.operate("and", LONG, place, "3"), "0"),
-    ):
-        writer.refuse_unless(condition)
+    found = (_scratch_row if shape.space == SCRATCH else stack_row)(writer, instruction, shape.count)
+    if found is None:
+        return False
     writer.end_checks()
-    whole, row = vectors.type(WORD), writer.field(Place.PRIVATE, "ptr")
-    row = writer.at(row, one.operate("mul", LONG, place, str(writer.lanes)))
+    (line, step), whole = found, writer.vectors.type(WORD)
     for number, register in enumerate(registers):
-        line = writer.at(row, str(4 * writer.lanes * number))
+        line = writer.at(line, step) if number else line
         old = writer.load(whole, line, 4)
         if is_load:
             writer.write(register, old)
@@ -144,6 +137,22 @@ def _write_private_row(
             value = writer.blended(writer.exec_row(), writer.read(register), old)
             writer.ir.do(f"store {whole} {value}, ptr {line}, align 4")
     return True
+
+
+def _scratch_row(writer: FormWriter, instruction: GpuInstruction, count: int) -> tuple[str, str] | None:
+    """Write the check of one offset of all lanes in private memory; return where the row is, and the next."""
+    if _lane_offset(instruction) is not None:
+        return None
+    one, place = writer.one, _private_base(writer, instruction)
+    end = one.operate("add", LONG, place, str(4 * count))
+    for condition in (
+        one.operate("icmp sge", LONG, place, "0"),
+        one.operate("icmp sle", LONG, end, writer.field(Place.PRIVATE_SIZE)),
+        one.operate("icmp eq", LONG, one.operate("and", LONG, place, "3"), "0"),
+    ):
+        writer.refuse_unless(condition)
+    row = writer.at(writer.field(Place.PRIVATE, "ptr"), one.operate("mul", LONG, place, str(writer.lanes)))
+    return row, str(4 * writer.lanes)
 
 
 # --- Places -------------------------------------------------------------------------------------------------------

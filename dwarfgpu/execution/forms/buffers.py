@@ -11,38 +11,84 @@ from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, lane_numbers
 from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 
 
-def buffer_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> tuple[str, str | None]:
-    """Return the addresses of lanes, to be searched; or, for a form of a stack, nothing and where the places are."""
-    resource, one, vectors = needed(instruction, "srsrc", "rsrc"), writer.one, writer.vectors
-    if instruction.modifiers.get("idxen") or resource.kind is not OperandKind.SGPR:
+@frozen
+class _BufferWords:
+    """What the words of a resource without a stride say."""
+
+    words: list[str]
+    base: str
+    scalar: str
+    """The offset of the wave."""
+    limit: str
+    """How many bytes lanes may reach beside that."""
+    is_stack: str
+    is_plain: str
+
+
+def _resource(writer: FormWriter, instruction: GpuInstruction) -> _BufferWords:
+    operand, one = needed(instruction, "srsrc", "rsrc"), writer.one
+    if instruction.modifiers.get("idxen") or operand.kind is not OperandKind.SGPR:
         raise UnknownInstruction(f"{instruction.mnemonic} with an index")
-    words = [writer.word(resource.index + number) for number in range(4)]
+    words = [writer.word(operand.index + number) for number in range(4)]
     base = writer.joined(words[0], one.operate("and", WORD, words[1], str(0xFFFF)))
     flags = one.operate("lshr", WORD, words[1], "16")
+    writer.refuse_unless(one.operate("icmp eq", WORD, one.operate("and", WORD, flags, str(0x3FFF)), "0"))
     swizzle = one.operate("and", WORD, flags, str(0x8000 if writer.generation < 11 else 0xC000))
     is_stack = one.operate("icmp ne", WORD, one.operate("and", WORD, words[3], str(1 << 23)), "0")
     is_swizzled = one.operate("icmp ne", WORD, swizzle, "0")
+    is_plain = one.operate("xor", FLAG, one.operate("or", FLAG, is_stack, is_swizzled), "true")
     scalar = _scalar_offset(writer, instruction)
     limit = _limit(writer, words, scalar)
+    return _BufferWords(words, base, scalar, limit, one.operate("and", FLAG, is_stack, is_swizzled), is_plain)
+
+
+def buffer_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> tuple[str, str | None]:
+    """Return the addresses of lanes, to be searched; or, for a form of a stack, nothing and where the places are."""
+    resource, one, vectors = _resource(writer, instruction), writer.one, writer.vectors
     offset = _lane_offsets(writer, instruction)
-    writer.refuse_unless(one.operate("icmp eq", WORD, one.operate("and", WORD, flags, str(0x3FFF)), "0"))
     end = vectors.operate("add", LONG, offset, vectors.constant(shape.size * shape.count, LONG))
-    writer.refuse_unless(writer.none(vectors.operate("icmp ugt", LONG, end, vectors.spread(limit, LONG))))
-    if writer.generation < 11 and _is_stack_access(instruction):
-        writer.refuse_unless(one.operate("and", FLAG, is_stack, is_swizzled))
-        return "", _stack_places(writer, words, base, scalar, offset, shape)
-    writer.refuse_unless(one.operate("xor", FLAG, one.operate("or", FLAG, is_stack, is_swizzled), "true"))
-    start = one.operate("add", LONG, base, scalar)
+    writer.refuse_unless(writer.none(vectors.operate("icmp ugt", LONG, end, vectors.spread(resource.limit, LONG))))
+    if _is_stack_access(writer, instruction):
+        return "", _stack_places(writer, _stack(writer, resource), offset, shape)
+    writer.refuse_unless(resource.is_plain)
+    start = one.operate("add", LONG, resource.base, resource.scalar)
     return vectors.operate("add", LONG, offset, vectors.spread(start, LONG)), None
 
 
-def _is_stack_access(instruction: GpuInstruction) -> bool:
+def stack_row(writer: FormWriter, instruction: GpuInstruction, count: int) -> tuple[str, str] | None:
+    """Write the search for dwords of a stack at one offset of all lanes, if there is one.
+
+    Return where the first row is, and the distance to the next.
+    """
+    vaddr = instruction.operand("vaddr")
+    has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and instruction.modifiers.get("offen")
+    if has_lane or not _is_stack_access(writer, instruction):
+        return None
+    resource, one = _resource(writer, instruction), writer.one
+    stack, offset = _stack(writer, resource), writer.signed_number(instruction.modifiers.get("offset", 0))
+    at = one.operate("mul", LONG, one.operate("lshr", LONG, offset, "2"), stack.step)
+    at = one.operate("add", LONG, at, stack.start)
+    last = one.operate("mul", LONG, stack.step, str(count - 1))
+    end = one.operate("add", LONG, one.operate("add", LONG, at, last), str(4 * writer.lanes))
+    for condition in (
+        one.operate("icmp ule", LONG, one.operate("add", LONG, offset, str(4 * count)), resource.limit),
+        one.operate("icmp eq", LONG, one.operate("and", LONG, one.operate("or", LONG, at, offset), "3"), "0"),
+        one.operate("icmp uge", LONG, at, stack.own),
+        one.operate("icmp ule", LONG, end, stack.own_end),
+    ):
+        writer.refuse_unless(condition)
+    host = one.operate("add", LONG, at, stack.scratch)
+    return writer.ir.put(f"inttoptr i64 {host} to ptr"), stack.step
+
+
+def _is_stack_access(writer: FormWriter, instruction: GpuInstruction) -> bool:
     """Return whether code of compilers reaches the stack so: by the resource in s[0:3]."""
-    return needed(instruction, "srsrc", "rsrc").index == 0
+    return writer.generation < 11 and needed(instruction, "srsrc", "rsrc").index == 0
 
 
 def _scalar_offset(writer: FormWriter, instruction: GpuInstruction) -> str:
@@ -74,37 +120,56 @@ def _limit(writer: FormWriter, words: list[str], scalar: str) -> str:
     return one.choose(one.operate("icmp eq", LONG, records, str(LOW)), LONG, every, limit)
 
 
-def _stack_places(writer: FormWriter, words: list[str], base: str, scalar: str, offset: str, shape: AccessShape) -> str:
-    """Write the search in a stack; return where the places are, and behind them the distance of numbers."""
-    one, vectors = writer.one, writer.vectors
+@frozen
+class _StackOfWave:
+    """The stack of the wave, in bytes of the private memory of all waves."""
+
+    start: str
+    step: str
+    """The distance of the dwords of a lane: those of some lanes take turns."""
+    own: str
+    own_end: str
+    """The private memory of the wave."""
+    scratch: str
+    """The address of the host of all of it."""
+
+
+def _stack(writer: FormWriter, resource: _BufferWords) -> _StackOfWave:
+    one, words = writer.one, resource.words
+    writer.refuse_unless(resource.is_stack)
     table = writer.field(Place.TABLE, "ptr")
     scratch_base, whole, scratch = (
         writer.load("i64", writer.at(table, str(8 * cell)), 8)
         for cell in (Cell.SCRATCH_BASE, Cell.SCRATCH_WHOLE, Cell.SCRATCH)
     )
     span = one.operate("and", WORD, one.operate("lshr", WORD, words[3], "21"), "3")
-    start = one.operate("sub", LONG, base, scratch_base)
+    start = one.operate("sub", LONG, resource.base, scratch_base)
     writer.refuse_unless(one.operate("icmp uge", WORD, span, "3" if writer.lanes == 64 else "2"))
-    step = one.operate("shl", LONG, "32", one.resized(span, WORD, LONG))  # dwords of so many lanes take turns
     writer.refuse_unless(one.operate("icmp ult", LONG, start, whole))
     if writer.generation < 9:
         element = one.operate("and", WORD, one.operate("lshr", WORD, words[3], "19"), "3")
         writer.refuse_unless(one.operate("icmp eq", WORD, element, "1"))
-    start = one.operate("add", LONG, start, scalar)
+    step = one.operate("shl", LONG, "32", one.resized(span, WORD, LONG))
     own = writer.field(Place.FIRST)
     size = one.operate("mul", LONG, writer.field(Place.PRIVATE_SIZE), str(writer.lanes))
+    start = one.operate("add", LONG, start, resource.scalar)
+    return _StackOfWave(start, step, own, one.operate("add", LONG, own, size), scratch)
+
+
+def _stack_places(writer: FormWriter, stack: _StackOfWave, offset: str, shape: AccessShape) -> str:
+    """Write the search in a stack; return where the places are, and behind them the distance of numbers."""
+    one, vectors, step = writer.one, writer.vectors, stack.step
     within = vectors.operate("and", LONG, offset, vectors.constant(3, LONG))
     at = vectors.operate("lshr", LONG, offset, vectors.constant(2, LONG))
     at = vectors.operate("mul", LONG, at, vectors.spread(step, LONG))
     lanes = lane_numbers("i64", (4 * lane for lane in range(writer.lanes)))
-    for part in (within, lanes, vectors.spread(start, LONG)):
+    for part in (within, lanes, vectors.spread(stack.start, LONG)):
         at = vectors.operate("add", LONG, at, part)
     behind = one.operate("add", LONG, one.operate("mul", LONG, step, str(shape.count - 1)), str(shape.size))
     end = vectors.operate("add", LONG, at, vectors.spread(behind, LONG))
-    own_end = one.operate("add", LONG, own, size)
     wrong = [
-        vectors.operate("icmp ult", LONG, at, vectors.spread(own, LONG)),
-        vectors.operate("icmp ugt", LONG, end, vectors.spread(own_end, LONG)),
+        vectors.operate("icmp ult", LONG, at, vectors.spread(stack.own, LONG)),
+        vectors.operate("icmp ugt", LONG, end, vectors.spread(stack.own_end, LONG)),
     ]
     if shape.size > 1:
         of_dword = vectors.operate("and", LONG, at, vectors.constant(3, LONG))
@@ -113,7 +178,7 @@ def _stack_places(writer: FormWriter, words: list[str], base: str, scalar: str, 
         writer.refuse_unless(writer.none(flags))
     room = writer.room("places", 2 * writer.lanes, "i64")
     kind = vectors.type(LONG)
-    host = vectors.operate("add", LONG, at, vectors.spread(scratch, LONG))
+    host = vectors.operate("add", LONG, at, vectors.spread(stack.scratch, LONG))
     writer.ir.do(f"store {kind} {host}, ptr {room}, align 64")
     steps = writer.lane_at(room, str(writer.lanes), 8)
     writer.ir.do(f"store {kind} {vectors.spread(step, LONG)}, ptr {steps}, align 64")
