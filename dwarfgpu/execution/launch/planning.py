@@ -245,7 +245,7 @@ def _missing(kernel: Kernel, args: Any) -> Iterator[str]:
 
 def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLaunch | None) -> Iterator[str]:
     left = [part.name for part in laid_out.parts if not part.is_given]
-    if laid_out.left_out:
+    if laid_out.left_out and len(left) > (0 if triton is None else triton.added):
         verb = "is" if len(left) == 1 else "are"
         yield f"{', '.join(left)} of {kernel.source_name} {verb} null: the source has no such name"
     items = triton.work_items if triton is not None else 0

@@ -115,8 +115,6 @@ def _parameters(function: Die) -> list[KernelParameter]:
     from dwarfgpu.program.types.model import known_size
     from dwarfgpu.program.types.reader import Types
 
-    if function.unit.producer == "triton":
-        return []  # its parameters are constants of the compiler, too, and are described as variables in memory
     types = Types()
     origin = function.find("DW_AT_abstract_origin") or function.find("DW_AT_specification")
     entries = [function] if origin is None else [function, origin.reference()]
@@ -127,11 +125,13 @@ def _parameters(function: Die) -> list[KernelParameter]:
             if child.tag == DW_TAG_formal_parameter and child.find_number(DW_AT_artificial) is None
         ]
         if found:
-            return [
+            parameters = [
                 KernelParameter(child.name, safe_text(type_), known_size(type_), type_)
                 for child in found
                 for type_ in (types.type_of(child),)
             ]
+            # of Triton: variables in memory, of which some are constants of its compiler
+            return [] if any(each.type == "struct triton.variable" for each in parameters) else parameters
     return []
 
 
