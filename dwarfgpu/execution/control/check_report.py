@@ -16,7 +16,18 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
-from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, IN_WAVE, RACE, SAME_VALUE, Padding
+from dwarfgpu.execution.checks.findings import (
+    BOUNDS,
+    DIFFERENT,
+    FORBIDDEN,
+    IN_WAVE,
+    LOST_UPDATE,
+    RACE,
+    READ_WRITE,
+    SAME_VALUE,
+    WRITE_WRITE,
+    Padding,
+)
 from dwarfgpu.execution.control.placed import memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
@@ -46,6 +57,8 @@ _DOES = {
     "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
     "": "these lanes do not execute it",
 }  # fmt: skip
+_RACES = READ_WRITE, WRITE_WRITE, IN_WAVE
+"""What lanes whose updates are lost do, too."""
 _SEVERITIES = {SAME_VALUE: "note", IN_WAVE: "warning"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 MOST_DEPTH = 8
@@ -179,19 +192,34 @@ def _coverage(running: Running) -> Coverage:
 
 
 def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:
-    """Return findings, those of two sides once for each pair of lines, of which an unrolled loop has many copies."""
+    """Return findings, those of two sides once for each pair of lines, of which an unrolled loop has many copies.
+
+    What races in a statement whose updates are lost is said by these.
+    """
     found: dict[Any, NamedFinding] = {}
+    updates = {_statement(row) for row in rows if row.kind == LOST_UPDATE and row.severity == "error"}
     for row in rows:
         key: Any = id(row)
         if len(row.sides) == 2 and all(side.line for side in row.sides):
-            name = _WORD.match(row.variable or "")
             most = 2 if row.kind == SAME_VALUE else None  # that is said once of a line, whoever calls it
             sources = frozenset(side.source[:most] for side in row.sides)
-            key = row.kind, row.severity, row.space, name and name[0], sources
+            key = row.kind, row.severity, row.space, _variable(row), sources
+        if row.kind in _RACES and _statement(row) in updates:
+            continue
         first = found.get(key)
         count, places = (0, 0) if first is None else (first.count, first.places)
         found[key] = evolve(first or row, count=count + row.count, places=places + 1)
     return (*found.values(),)
+
+
+def _variable(row: NamedFinding) -> str | None:
+    name = _WORD.match(row.variable or "")
+    return name and name[0]
+
+
+def _statement(row: NamedFinding) -> tuple[Any, ...]:
+    """Return the memory, the variable and the lines of a finding."""
+    return row.space, _variable(row), frozenset(side.line for side in row.sides)
 
 
 def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFinding]:
