@@ -1,17 +1,7 @@
 /* What each source of HIP begins with: the words of the language, and mathematics, since templates of <cmath> find only
    the functions that were declared before them. clang's __clang_hip_runtime_wrapper.h does this for ROCm. */
 #pragma once
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
-#ifdef DG_PROGRAM
-#define __managed__ __attribute__((managed))
-#else
-#define __managed__ __attribute__((device)) /* without a host it is memory of the device */
-#endif
-#define __align__(bytes) __attribute__((aligned(bytes)))
+#include "amd_detail/host_defines.h"
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ inline __attribute__((always_inline))
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
@@ -28,6 +18,10 @@ __device__ inline void free(void *block) { dg_free((unsigned long)block); }
 }
 __device__ inline void *operator new(decltype(sizeof 0) size) { return malloc(size); }
 __device__ inline void *operator new[](decltype(sizeof 0) size) { return malloc(size); }
+__device__ inline void *operator new(decltype(sizeof 0), void *place) noexcept { return place; }
+__device__ inline void *operator new[](decltype(sizeof 0), void *place) noexcept { return place; }
+__device__ inline void operator delete(void *, void *) noexcept {}
+__device__ inline void operator delete[](void *, void *) noexcept {}
 __device__ inline void operator delete(void *block) noexcept { free(block); }
 __device__ inline void operator delete[](void *block) noexcept { free(block); }
 __device__ inline void operator delete(void *block, decltype(sizeof 0)) noexcept { free(block); }
