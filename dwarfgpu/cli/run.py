@@ -94,7 +94,7 @@ class _ArgumentParser(argparse.ArgumentParser):
             from dwarfgpu.states.opening import STATE_HINT
 
             hint = STATE_HINT
-        elif message.endswith("required: FILE"):
+        elif message.endswith("required: FILE") and self.words:
             hint = "the state names no code that is here: name it before --state"
         raise UsageError(message, hint=hint)
 

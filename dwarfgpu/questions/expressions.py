@@ -81,7 +81,7 @@ def bytes_of(text: str) -> bytes:
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        raise UsageError(f"{text[:60]!r} is not bytes: an even number of hex digits is needed") from None
+        raise UsageError(f"{text.strip()[:60]!r} is not bytes: an even number of hex digits is needed") from None
 
 
 def disassemble(selection: Selection, arguments: Arguments) -> Document:
