@@ -521,7 +521,7 @@ def test_the_console_runs_commands_and_expressions(client: LocalClient) -> None:
     assert client.line() == OUT
     assert "no variable" in client.fails("evaluate", expression="no_such_thing", context="repl")
     texts = [each["label"] for each in client.ask("completions", text="info la", column=8)["targets"]]
-    assert texts == ["launches", "lanes", "lane"]
+    assert texts == ["launches", "lanes", "layout", "lane"]
     frame = client.top()["id"]
     found = client.ask("completions", text="lim", column=4, frameId=frame)["targets"]
     assert {"label": "limit", "start": 0, "length": 3, "detail": "parameter"} in found
