@@ -94,8 +94,6 @@ class _ArgumentParser(argparse.ArgumentParser):
             from dwarfgpu.states.opening import STATE_HINT
 
             hint = STATE_HINT
-        elif message.endswith("required: FILE") and self.words:
-            hint = "the state names no code that is here: name it before --state"
         raise UsageError(message, hint=hint)
 
     def valued_flags(self) -> set[str]:
@@ -432,7 +430,10 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
     if options.state is None or not _names_its_code(options.state, getattr(options, "sysroot", None)):
         _check_states(options.state)
         if name is None and "file" in needed:
-            parser.error("the following arguments are required: FILE")
+            message = "the following arguments are required: FILE"
+            if options.state is not None:
+                raise UsageError(message, hint="the state names no code that is here: name it before --state")
+            parser.error(message)
         return
     if name is None or "://" in name or not command.at_shell.operands:
         return
