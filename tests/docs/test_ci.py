@@ -106,6 +106,7 @@ def test_a_test_of_cmake_finds_what_the_baseline_has_not(tmp_path, environment):
     assert cmake(project, environment) == 0
 
 
+@pytest.mark.slow
 def test_the_jobs_for_programs(tmp_path, environment):
     """Their commands pass on a project without a mistake; they fail, with a log, where a barrier is removed."""
     yaml = pytest.importorskip("yaml")

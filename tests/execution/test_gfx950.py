@@ -32,7 +32,7 @@ def by_table(table, a, b, c):
     return np.packbits(row[4 * chosen[0] + 2 * chosen[1] + chosen[2]], bitorder="little").view(np.uint32)
 
 
-@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("bits", [16, pytest.param(32, marks=pytest.mark.slow)])
 def test_functions_of_three_bits(it, bits):
     words = registers(3)
     it.vectors(*words)

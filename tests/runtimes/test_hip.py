@@ -160,6 +160,7 @@ def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
     assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout
 
 
+@pytest.mark.slow
 def test_code_of_the_device_that_is_linked(tmp_path: Path) -> None:
     """A kernel calls a function of another source; the processor is that of the environment, or executes its code."""
     use = "int main() { int *p; hipHostMalloc(&p, 4); k<<<1, 1>>>(p); hipDeviceSynchronize(); return *p; }"

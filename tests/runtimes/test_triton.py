@@ -290,6 +290,7 @@ def test_a_column_of_a_tensor() -> None:
     assert value_text(column) == "{3, 7}"
 
 
+@pytest.mark.slow
 def test_layouts_are_those_of_triton(run: Runs) -> None:
     """Each class of layouts against the picture that Triton draws of it."""
     done = run(PROGRAMS / "layouts.py")
