@@ -431,8 +431,9 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         known.every.clear()
         return
-
-    for number in numbers_of(arguments.text, 1, max(known.last, 1), "display"):
+    if not known.every:
+        raise UsageError("There are no auto-display expressions now.", kind="no_display")
+    for number in numbers_of(arguments.text, 1, known.last, "display"):
         if number not in known.every:
             raise UsageError(f"No display number {number}.", kind="no_display")
         del known.every[number]
