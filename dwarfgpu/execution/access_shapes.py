@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Lanes = Any
 
 GLOBAL, FLAT, SCRATCH, LOCAL, BUFFER = "global", "flat", "scratch", "ds", "buffer"
+SCALAR_LOAD = re.compile(r"s_(buffer_)?load_(dword(?:x\d+)?|b\d+)$")
 
 
 @frozen

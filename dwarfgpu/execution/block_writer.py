@@ -17,7 +17,7 @@ import numpy as np
 from dwarfgpu.execution import batch as columns
 from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.barriers import GroupBarriers
-from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
@@ -43,6 +43,7 @@ SPECIAL = {
     "flat_scratch_hi": FLAT_SCRATCH + 1, "flat_scratch": FLAT_SCRATCH,
 }  # fmt: skip
 """Where special registers are among the scalar ones."""
+_WITH_EXEC = SPECIAL | {"exec": EXEC, "exec_lo": EXEC, "exec_hi": EXEC_HI}
 
 KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
@@ -171,6 +172,18 @@ class Clock:
 def code_of(text: str, name: str = "<block>") -> CodeType:
     """Return Python's code of a text, which machines that run the same code share (a fifth of a run with a seed)."""
     return compile(text, name, "exec")
+
+
+def register_of(operand: GpuOperand) -> int:
+    """Return the number of the (first) scalar register of an operand, where EXEC is one."""
+    if operand.kind is OperandKind.SGPR:
+        return operand.index
+    register = operand.register
+    if register.startswith("ttmp"):
+        return 108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0)
+    if register in _WITH_EXEC:
+        return _WITH_EXEC[register]
+    raise UnknownInstruction(f"the register {register}")
 
 
 class BlockWriter:

@@ -9,9 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
+from dwarfgpu.execution.access_shapes import (
+    BUFFER,
+    FLAT,
+    GLOBAL,
+    LOCAL,
+    SCALAR_LOAD,
+    SCRATCH,
+    SIZES,
+    AccessShape,
+    shape_of,
+)
 from dwarfgpu.execution.batch import EXEC, EXEC_HI
-from dwarfgpu.execution.block_writer import needed
+from dwarfgpu.execution.block_writer import needed, register_of
 from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.compiled.region_writer import CHUNK, LONG, WORD, LaneGroup, RegionWriter
 from dwarfgpu.execution.faults import UnknownInstruction
@@ -23,14 +33,13 @@ from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import Vectors
 
-_SCALAR_LOAD = re.compile(r"s_(buffer_)?load_(dword(?:x\d+)?|b\d+)$")
 LOW = 0xFFFF_FFFF
 
 
 def write_memory(writer: RegionWriter, instruction: GpuInstruction) -> bool:
     """Write an access to memory; return whether the instruction is one."""
     name, modifiers = instruction.name, instruction.modifiers
-    if (scalar := _SCALAR_LOAD.match(name)) is not None:
+    if (scalar := SCALAR_LOAD.match(name)) is not None:
         _write_scalar_load(writer, instruction, scalar)
         return True
     shape = shape_of(name)
@@ -555,7 +564,7 @@ def _registers_of(writer: RegionWriter, *operands: GpuOperand | None) -> set[int
         if operand is None or operand.kind not in (OperandKind.SGPR, OperandKind.SPECIAL):
             continue
         if operand.register != "null" and operand.register not in writer.apertures:
-            first = writer.register_of(operand)
+            first = register_of(operand)
             found |= {*range(first, first + max(operand.count, 1))}
     return found
 
@@ -1153,7 +1162,7 @@ def _write_scalar_load(writer: RegionWriter, instruction: GpuInstruction, match:
     def load() -> None:
         place = ir.put(f"load i64, ptr {_place_cell(writer, cell)}")
         pointer = ir.put(f"inttoptr i64 {place} to ptr")
-        first = writer.register_of(destination)
+        first = register_of(destination)
         for word in range(count):
             value = ir.put(f"load i32, ptr {ir.put(f'getelementptr i32, ptr {pointer}, i64 {word}')}, align 1")
             writer.set_scalar_word(first + word, value)

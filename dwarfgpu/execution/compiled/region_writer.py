@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution import lane_moves
-from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
-from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI
+from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant, register_of
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.forms.sources import quieted
+from dwarfgpu.execution.forms.sources import modified, quieted
 from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.isa.formulas import FLAG, single_name
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
@@ -36,13 +36,6 @@ _ROW = "{row}"
 """In the text: how many scalar registers there are; it is known once all blocks are written."""
 WORD, LONG = "u32", "u64"
 _CONSTANTS = (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE)
-_REGISTERS = {
-    "vcc": VCC, "vcc_lo": VCC, "vcc_hi": VCC_HI, "exec": EXEC, "exec_lo": EXEC, "exec_hi": EXEC_HI, "m0": M0,
-    "flat_scratch": FLAT_SCRATCH, "flat_scratch_lo": FLAT_SCRATCH, "flat_scratch_hi": FLAT_SCRATCH + 1,
-}  # fmt: skip
-"""Where special registers are among the scalar ones."""
-
-
 _SLOT = re.compile(r"\{s(\d+)\}")
 
 
@@ -472,17 +465,6 @@ class RegionWriter:
         self._scalars[register] = value
         self._changed.add(register)
 
-    def register_of(self, operand: GpuOperand) -> int:
-        """Return the number of the (first) scalar register of an operand."""
-        if operand.kind is OperandKind.SGPR:
-            return operand.index
-        register = operand.register
-        if register.startswith("ttmp"):
-            return 108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0)
-        if register in _REGISTERS:
-            return _REGISTERS[register]
-        raise UnknownInstruction(f"the register {register}")
-
     def scalar(self, operand: GpuOperand, bits: int) -> str:
         """Return a scalar source of 32 or 64 bits."""
         kind = LONG if bits > 32 else WORD
@@ -503,7 +485,7 @@ class RegionWriter:
             if register == "vcc":
                 return self.pair(VCC)
             return self.one.resized(self.scalar_word(EXEC), WORD, LONG)
-        number = self.register_of(operand)
+        number = register_of(operand)
         return self.scalar_word(number) if bits == 32 else self.pair(number)
 
     def pair(self, register: int) -> str:
@@ -525,7 +507,7 @@ class RegionWriter:
         """Write a scalar result of 32 or 64 bits."""
         if operand.register == "null":
             return
-        register = self.register_of(operand)
+        register = register_of(operand)
         if bits <= 32:
             self.set_scalar_word(register, value)
             return
@@ -613,7 +595,7 @@ class RegionWriter:
             if operand.kind in _CONSTANTS or operand.register == "null":
                 number = self.one.constant(operand.value, LONG)
                 return (lambda lanes: lanes.flags_of(number)), set()
-            register = self.register_of(operand)
+            register = register_of(operand)
         return (lambda lanes: lanes.flags(register)), {register, register + 1}
 
     def source(
@@ -624,25 +606,11 @@ class RegionWriter:
         if is_moved or (instruction.encoding == "VOP3P" and "accvgpr" not in instruction.name):
             raise UnknownInstruction(f"{instruction.mnemonic} of other lanes")
         read = self._plain_source(operand, kind, instruction, position)
-        bits = BITS[kind]
-        of = f"u{bits}" if kind[0] == "b" else kind
-        as_float = f"f{bits}"
         flushes = kind[0] == "f" and not self.denormals(kind) & 1
         if not (operand.absolute or operand.negated or flushes):
             return read
 
-        def modified(lanes: LaneGroup) -> str:
-            vectors = lanes.vectors
-            value = vectors.view(read(lanes), of, as_float)
-            if operand.absolute:
-                value = vectors.absolute(value, as_float)
-            if operand.negated:
-                value = vectors.negated(value, as_float)
-            if flushes:
-                value = vectors.flushed(value, as_float)
-            return vectors.view(value, as_float, of)
-
-        return modified
+        return lambda lanes: modified(lanes.vectors, read(lanes), operand, kind, flushes=flushes)
 
     def _plain_source(
         self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int
@@ -769,7 +737,7 @@ class RegionWriter:
         for kind, operand in zip(meaning.results, destinations, strict=False):
             if kind == "mask":
                 if operand.register != "null" and not operand.register.startswith("exec"):
-                    register = self.register_of(operand)
+                    register = register_of(operand)
                     writes |= {register, register + 1} if self.wave_size == 64 else {register}
                     puts.append(_flag_put(register))
                 else:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
-from dwarfgpu.execution.block_writer import needed
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCALAR_LOAD, SCRATCH, SIZES, AccessShape, shape_of
+from dwarfgpu.execution.block_writer import needed, register_of
 from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
@@ -21,13 +21,11 @@ from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 
-_SCALAR_LOAD = re.compile(r"s_(buffer_)?load_(dword(?:x\d+)?|b\d+)$")
-
 
 def write_access(writer: FormWriter, instruction: GpuInstruction) -> bool:
     """Write an access to memory; return whether the instruction is one."""
     name, modifiers = instruction.name, instruction.modifiers
-    if (scalar := _SCALAR_LOAD.match(name)) is not None:
+    if (scalar := SCALAR_LOAD.match(name)) is not None:
         _write_scalar_load(writer, instruction, scalar)
         return True
     shape = shape_of(name)
@@ -350,7 +348,7 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
     place = writer.ir.put(f"call i64 @{FIND}(ptr {table}, i64 {address}, i64 {size * count})")
     writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
     writer.end_checks()
-    pointer, first = writer.ir.put(f"inttoptr i64 {place} to ptr"), writer.register_of(destination)
+    pointer, first = writer.ir.put(f"inttoptr i64 {place} to ptr"), register_of(destination)
     values = [writer.load("i32", writer.at(pointer, str(4 * word)), 1) for word in range(count)]
     writer.set_words(first, values)
 

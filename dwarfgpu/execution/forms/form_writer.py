@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC
+from dwarfgpu.execution.block_writer import register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.layout import MOST_NUMBERS, NUMBERS, SCC, SLOT, VECTORS, Place, Rule
 from dwarfgpu.isa.formulas import FLAG
@@ -20,11 +21,6 @@ WORD, LONG = "u32", "u64"
 LOW = 0xFFFF_FFFF
 CONSTANTS = (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE)
 SCALARS = (OperandKind.SGPR, OperandKind.SPECIAL)
-_REGISTERS = {
-    "vcc": VCC, "vcc_lo": VCC, "vcc_hi": VCC_HI, "exec": EXEC, "exec_lo": EXEC, "exec_hi": EXEC_HI, "m0": M0,
-    "flat_scratch": FLAT_SCRATCH, "flat_scratch_lo": FLAT_SCRATCH, "flat_scratch_hi": FLAT_SCRATCH + 1,
-}  # fmt: skip
-"""Where special registers are among the scalar ones."""
 
 
 class FormWriter:
@@ -203,17 +199,6 @@ class FormWriter:
         self.set_word(register, low)
         self.set_word(register + 1, high)
 
-    def register_of(self, operand: GpuOperand) -> int:
-        """Return the number of the (first) scalar register of an operand."""
-        if operand.kind is OperandKind.SGPR:
-            return operand.index
-        register = operand.register
-        if register.startswith("ttmp"):
-            return 108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0)
-        if register in _REGISTERS:
-            return _REGISTERS[register]
-        raise UnknownInstruction(f"the register {register}")
-
     def scalar(self, operand: GpuOperand, bits: int) -> str:
         """Return a scalar source of 32 or 64 bits."""
         kind = LONG if bits > 32 else WORD
@@ -232,14 +217,14 @@ class FormWriter:
             return self.one.cast("zext", self.is_zero(VCC if "vcc" in register else EXEC), FLAG, kind)
         if register == "exec" and bits > 32 and self.lanes == 32:
             return self.one.resized(self.word(EXEC), WORD, LONG)
-        number = self.register_of(operand)
+        number = register_of(operand)
         return self.word(number) if bits == 32 else self.pair(number)
 
     def set_scalar(self, operand: GpuOperand, value: str, bits: int) -> None:
         """Write a scalar result of 32 or 64 bits."""
         if operand.register == "null":
             return
-        register = self.register_of(operand)
+        register = register_of(operand)
         if bits <= 32:
             self.set_word(register, value)
         elif register == EXEC and self.lanes == 32:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.batch import EXEC
-from dwarfgpu.execution.block_writer import BITS, CHOOSES, IEEE, INDEX_ENABLE, needed
+from dwarfgpu.execution.block_writer import BITS, CHOOSES, IEEE, INDEX_ENABLE, needed, register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, SCALARS, WORD, FormWriter, lane_numbers
 from dwarfgpu.execution.forms.layout import SCC
@@ -114,7 +114,7 @@ def _vector(writer: FormWriter, instruction: GpuInstruction, meaning: Instructio
         if kind != "mask":
             write_result(writer, operand, kind, instruction, value, lanes)
         elif operand.register != "null" and not (is_compared and operand.register.startswith("exec")):
-            writer.set_mask(writer.register_of(operand), writer.executing(value))
+            writer.set_mask(register_of(operand), writer.executing(value))
     if is_compared:
         writer.set_exec(writer.executing(results[0]))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.batch import VCC
-from dwarfgpu.execution.block_writer import BITS, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
+from dwarfgpu.execution.block_writer import BITS, DX10_CLAMP, IEEE, KEEPING, bits_of_constant, register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import CONSTANTS, LONG, SCALARS, WORD, FormWriter, lane_numbers
 from dwarfgpu.isa.formulas import FLAG
@@ -58,28 +58,32 @@ def _flags(writer: FormWriter, operand: GpuOperand | None) -> str:
         return writer.flags(writer.scalar(operand, writer.lanes))
     if operand.register == "null":
         return writer.vectors.constant(0, FLAG)
-    return writer.flags(writer.mask(writer.register_of(operand)))
+    return writer.flags(writer.mask(register_of(operand)))
 
 
 def _source(
     writer: FormWriter, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int
 ) -> tuple[str, str]:
-    vectors, bits, of = writer.vectors, BITS[kind], type_of(kind)
     if instruction.name.startswith("v_interp"):
         raise UnknownInstruction(f"{instruction.mnemonic} of other lanes")
     value, written = _plain_source(writer, operand, kind, instruction, position)
-    as_float = f"f{bits}"
     flushes = kind[0] == "f" and not denormals(writer, kind) & 1
     if operand.absolute or operand.negated or flushes:
-        value = vectors.view(value, of, as_float)
-        if operand.absolute:
-            value = vectors.absolute(value, as_float)
-        if operand.negated:
-            value = vectors.negated(value, as_float)
-        if flushes:
-            value = vectors.flushed(value, as_float)
-        value = vectors.view(value, as_float, of)
+        value = modified(writer.vectors, value, operand, kind, flushes=flushes)
     return value, written
+
+
+def modified(vectors: Vectors, value: str, operand: GpuOperand, kind: str, *, flushes: bool) -> str:
+    """Return a source with the modifiers of its operand, and without denormals if they are flushed."""
+    of, as_float = type_of(kind), f"f{BITS[kind]}"
+    value = vectors.view(value, of, as_float)
+    if operand.absolute:
+        value = vectors.absolute(value, as_float)
+    if operand.negated:
+        value = vectors.negated(value, as_float)
+    if flushes:
+        value = vectors.flushed(value, as_float)
+    return vectors.view(value, as_float, of)
 
 
 def _plain_source(
