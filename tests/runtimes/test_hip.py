@@ -507,6 +507,23 @@ def test_the_c_of_the_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_is_not_there(tmp_path: Path) -> None:
+    """Mipmaps, texture references, memory of other processes, cube maps, memory at two addresses: refused and named."""
+    words = "exec", "cc", "-std=c11", PROGRAMS / "lacking.c", "-lamdhip64", "-o", tmp_path / "lacking"
+    assert dwarfgpu(*words).returncode == 0
+    done = dwarfgpu("exec", tmp_path / "lacking")
+    names = re.findall(r"X\((\w+)\)", (PROGRAMS / "lacking.c").read_text())
+    *lines, cube, of_driver, mipmap, addresses = done.stdout.splitlines()
+    assert lines == [f"{name} 801" for name in names]
+    assert (cube, of_driver, mipmap) == ("cube 801", "cube of the driver 801, (nil)", "mipmap 801, (nil)")
+    assert addresses == "address 0, second address 801"
+    said = done.stderr.splitlines()
+    for name in (*names, "an array that is a cube map", "textures of mipmapped arrays", "memory at two addresses"):
+        assert any(line.startswith(f"warning: {name}") for line in said), name
+    assert done.returncode == 0
+
+
+@pytest.mark.slow
 def test_calls_that_no_program_makes(tmp_path: Path) -> None:
     """Each known function with handles and pointers that mean nothing: an error, or the end of the connection."""
     from dwarfgpu.runtimes.hip import library  # noqa: F401 (it declares all functions)

@@ -29,6 +29,8 @@ _FORMATS = {1: (8, 1), 2: (16, 1), 3: (32, 1), 8: (8, 0), 9: (16, 0), 10: (32, 0
 """``hipArray_Format``: the bits of a channel, and its ``hipChannelFormatKind``."""
 SIGNED, UNSIGNED, FLOAT = range(3)
 _MOST_EXTENT = 1 << 20
+_CUBE = 4
+"""``hipArrayCubemap``."""
 
 
 @define(eq=False)
@@ -198,6 +200,9 @@ def _allocate_array(
     call: HostCall, pointer: int, bits: tuple[int, ...], kind: int, extent: tuple[int, ...], flags: int
 ) -> int:
     program: HipProgram = call.process
+    if flags & _CUBE:
+        program.problem("not-supported", "an array that is a cube map is not supported", call)
+        return Failure(errors.NOT_SUPPORTED)
     if not pointer or not is_format(bits, kind) or not extent[0]:
         return Failure(errors.INVALID_VALUE)
     size = sum(bits) // 8
