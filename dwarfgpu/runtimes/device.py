@@ -15,7 +15,6 @@ from attrs import define, evolve, field
 from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import BOUNDS, INIT, RACE, check_names
-from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
 from dwarfgpu.execution.launch import launch as launching
@@ -522,6 +521,8 @@ class ProgramDevice:
             self.failed = launch
         checks = running.machine.checks
         if checks is not None:
+            from dwarfgpu.execution.control.check_report import check_report
+
             launch.checked = check_report(running)
             if RACE in checks.checks:
                 launch.touched = (*_checked_memory(launch).races.touched(),)

@@ -7,7 +7,6 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
@@ -45,6 +44,8 @@ class FileReport:
 
 def check_file(file: CodeObject, *, dialect: str | None = None, ignored: Iterable[str] = ()) -> FileReport:
     """Check a file that is open."""
+    from dwarfgpu.audits.verify.file_check import FileCheck
+
     check = FileCheck(file, dialect=dialect, ignored=frozenset(ignored))
     findings = tuple(check)
     left_out = check.left_out or None
