@@ -150,6 +150,8 @@ class LoadedModule:
         self.program = Program(file)
         self._kernels: dict[str, ModuleKernel] = {}
         self._bias: int | None = None
+        self._parts: list[int] = []
+        """Where its code and its variables are in memory."""
 
     def kernel(self, name: str) -> ModuleKernel:
         """Return a kernel by its name or that of its symbol."""
@@ -177,8 +179,20 @@ class LoadedModule:
                 view = arena.view(address, len(content))
                 view[:] = content
                 machine.memory.map(space, address, view)
+                self._parts.append(address)
             machine.code_objects.append(launching.code_record(self.file, self._bias))
         return self._bias
+
+    def unload(self) -> None:
+        """Take it out of memory, since nothing uses it any more; after a fault everything stays as it is."""
+        if self._bias is None or self.device.failed is not None:
+            return
+        machine = self.device.machine_for(self.file)
+        self.device.forget_launches(self)
+        for address in self._parts:
+            machine.memory.unmap(machine.target.default_space, address)
+        machine.code_objects = [code for code in machine.code_objects if code.load_address != self._bias]
+        self._parts, self._bias = [], None
 
 
 @define
@@ -466,9 +480,7 @@ class ProgramDevice:
                 launched = self._repeated[key].launch(arguments)
             else:
                 if sum(repeated.size for repeated in self._repeated.values()) >= _MOST_REPEATED:
-                    for repeated in self._repeated.values():
-                        self._unmap_blocks(repeated.machine, repeated.plan)
-                    self._repeated.clear()
+                    self.forget_launches()
                 launched = launching.launch(
                     machine,
                     kernel.module.file,
@@ -545,6 +557,13 @@ class ProgramDevice:
         machine.segments.clear()
         machine.dispatches.clear()
         machine.traps.clear()
+
+    def forget_launches(self, module: LoadedModule | None = None) -> None:
+        """Keep no launches that could be repeated, of a module or at all."""
+        for key, repeated in [*self._repeated.items()]:
+            if module in (None, key[0].module):
+                self._unmap_blocks(repeated.machine, repeated.plan)
+                del self._repeated[key]
 
     def _unmap_blocks(self, machine: Gpu, plan: PlannedDispatch) -> None:
         for block in plan.blocks:

@@ -118,3 +118,19 @@ def test_codes_of_one_name_are_different_codes() -> None:
     for code in (BLUR.read_bytes(), BLUR.read_bytes() + bytes(4)):
         device.launch(device.module(code).kernel("blur"), 64, 64, [first, second, 49])
     assert len({*places}) == 2
+
+
+def test_code_that_nothing_uses_leaves_the_memory() -> None:
+    device = dg.Device("gfx1100")
+    first, second = device.malloc(200), device.malloc(200)
+    device.write(first, np.arange(50, dtype="f4"))
+    sizes = set()
+    for module in (device.module(BLUR.read_bytes()), device.module(BLUR.read_bytes())):
+        for _time in range(2):
+            assert device.launch(module.kernel("blur"), 64, 64, struct.pack("<QQi", first, second, 49)).has_ended
+            (machine,) = device.machines.values()
+            sizes.add((len(machine.code_objects), len(machine.memory.store(machine.target.default_space).starts)))
+            module.unload()
+            assert not machine.code_objects
+    assert len(sizes) == 1, "the first one, a second one, and each loaded again"
+    assert np.frombuffer(device.read(second, 200), "f4")[20] == 20

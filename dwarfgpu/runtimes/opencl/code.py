@@ -278,7 +278,7 @@ async def _targets(call: HostCall, code: ClCode, count: int, devices: int, notif
     found: list[ClDevice] = await call.process.find_all(call, count, devices, ClDevice)
     if any(device not in code.builds for device in found):
         refuse(ClError.INVALID_DEVICE, "a device does not belong to the program")
-    if code.kernels:
+    if code.uses:
         refuse(ClError.INVALID_OPERATION, f"{call.process.named(code)} has kernels")
     return found or [*code.builds]
 

@@ -467,8 +467,6 @@ def _count(name: str, kind: type[ClObject]) -> None:
         if isinstance(found, ClQueue):
             await program.advance(call)  # it is flushed
         program.release(call, found)
-        if isinstance(found, ClKernel) and not found.references:
-            found.code.kernels -= 1
         return ClError.SUCCESS
 
 

@@ -57,7 +57,7 @@ def _kernel(call: HostCall, code: ClCode, name: str) -> ClKernel:
         known = ", ".join(names_of(code)) or "none"
         refuse(ClError.INVALID_KERNEL_NAME, f"there is no kernel {name!r:.60} (there are: {known})")
     found = code.module.file.kernels_named([name])[0]
-    code.kernels += 1
+    code.uses += 1
     made = ClKernel(origin=call, code=code, kernel=code.module.kernel(name), arguments=explicit_arguments(found))
     return program.keep(call, made)
 
@@ -90,7 +90,7 @@ def create_kernels(call: HostCall, handle: int, room: int, pointer: int, count: 
 def clone(call: HostCall, handle: int) -> ClKernel:
     program: OpenClProgram = call.process
     kernel = program.find(call, handle, ClKernel)
-    kernel.code.kernels += 1
+    kernel.code.uses += 1
     made = ClKernel(
         origin=call, code=kernel.code, kernel=kernel.kernel, arguments=kernel.arguments, values={**kernel.values}
     )

@@ -39,7 +39,7 @@ class ClObject:
     handle: int = 0
     references: int = 1
     uses: int = 0
-    """The commands that use it and have not ended."""
+    """The commands that use it and have not ended, the parts of a buffer, and the kernels of a program."""
     released: HostCall | None = None
     """The call that has released the last reference."""
 
@@ -249,8 +249,6 @@ class ClCode(ClObject):
     """What ``-cl-std`` says."""
     builds: dict[ClDevice, ClBuild]
     """What it is for its devices."""
-    kernels: int = 0
-    """The kernels of it that are there."""
 
     NOUN: ClassVar[str] = "program"
     ERROR: ClassVar[ClError] = ClError.INVALID_PROGRAM

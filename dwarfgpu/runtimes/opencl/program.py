@@ -22,10 +22,12 @@ from dwarfgpu.runtimes.opencl.objects import (
     READ_ONLY,
     RUNNING,
     WRITE_ONLY,
+    ClCode,
     ClCommand,
     ClContext,
     ClDevice,
     ClEvent,
+    ClKernel,
     ClMemory,
     ClObject,
     ClPlatform,
@@ -256,15 +258,21 @@ class OpenClProgram(CallingProgram):
             if found.of_host is not None:
                 self.followed.remove(found.of_host)
                 found.of_host.end()
-            if found.parent is not None:
-                found.parent.uses -= 1
-                self.end_unused(call, found.parent)
             own = found.description or (0 if found.is_shared or found.parent is not None else found.address)
             if own:
                 buffer = self.device.arena.holding(own)
                 if buffer is not None and buffer.freed is None:
                     call.protect(buffer.address, buffer.pages, CLOSED)
                     self.device.free(buffer.address, found.released)
+        if isinstance(found, ClCode):
+            for build in found.builds.values():
+                if build.module is not None:
+                    build.module.unload()
+            found.builds.clear()
+        owner = found.parent if isinstance(found, ClMemory) else found.code if isinstance(found, ClKernel) else None
+        if owner is not None:
+            owner.uses -= 1
+            self.end_unused(call, owner)
 
     # --- Commands -----------------------------------------------------------------------------------------------------
 

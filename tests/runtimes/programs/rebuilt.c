@@ -1,4 +1,5 @@
-// A program of OpenCL that is built twice, with other options: each kernel is that of the last build.
+// A program of OpenCL that is built twice, with other options: each kernel is that of the last build,
+// and lives until its command has ended.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <stdio.h>
@@ -29,10 +30,13 @@ int main(void) {
     clBuildProgram(program, 1, &device, option, NULL, NULL);
     cl_kernel kernel = clCreateKernel(program, "k", NULL);
     clSetKernelArg(kernel, 0, sizeof cells, &cells);
-    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+    cl_event begin = clCreateUserEvent(context, NULL);
+    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 1, &begin, NULL);
+    clReleaseKernel(kernel);
+    if (number == 2) clReleaseProgram(program);
+    clSetUserEventStatus(begin, CL_COMPLETE), clReleaseEvent(begin);
     clEnqueueReadBuffer(queue, cells, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
     printf("%d\n", value);
-    clReleaseKernel(kernel);
   }
-  clReleaseMemObject(cells), clReleaseProgram(program), clReleaseCommandQueue(queue), clReleaseContext(context);
+  clReleaseMemObject(cells), clReleaseCommandQueue(queue), clReleaseContext(context);
 }
