@@ -119,6 +119,26 @@ HOW_LAUNCHED = (
 """What `run` and `debug` let a user say of a launch."""
 
 
+FOLLOWED = (
+    option(
+        "-trace WHAT",
+        "print the instructions of one wave; --trace=lines: its source lines and changed variables",
+        choices=("instructions", "lines"),
+        bare="instructions",
+    ),
+    option("-wave N", "the wave to trace, from 1 (1)", read=int),
+    option("-lane N", "the lane whose values are traced (the first active one)", read=int),
+    option(
+        "-watch EXPR",
+        "show the values of EXPR in all lanes, and each line that has changed them; repeatable",
+        is_many=True,
+    ),
+    option("-history FILE", "with --watch: write the values to FILE.csv or FILE.npz (numpy)"),
+)
+"""What `run` and `exec` show of the waves of a launch."""
+PROFILE = option("-profile", "count instructions, active lanes and memory transactions by line")
+
+
 class ShellCommand(NamedTuple):
     """A command of the shell that is no question."""
 
@@ -214,21 +234,8 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds err
             option("-if EXPR", "stop at the places of --break only if EXPR is true in a lane"),
             option("-until PLACE", "run to a line or an address"),
             LIMIT,
-            option(
-                "-trace WHAT",
-                "print the instructions of one wave; --trace=lines: its source lines and changed variables",
-                choices=("instructions", "lines"),
-                bare="instructions",
-            ),
-            option("-wave N", "the wave to trace, from 1 (1)", read=int),
-            option("-lane N", "the lane whose values are traced (the first active one)", read=int),
-            option(
-                "-watch EXPR",
-                "show the values of EXPR in all lanes, and each line that has changed them; repeatable",
-                is_many=True,
-            ),
-            option("-history FILE", "with --watch: write the values to FILE.csv or FILE.npz (numpy)"),
-            option("-profile", "count instructions, active lanes and memory transactions by line"),
+            *FOLLOWED,
+            PROFILE,
             option(
                 "-profile-format FORMAT",
                 "with --profile: the format of -o FILE (by its name: x.json is speedscope, x.trace.json chrome, "
@@ -263,8 +270,15 @@ OpenCL, a Python script that uses OpenCL or Triton, or what starts such programs
 its input, output and exit status. Errors of kernels and of the calls of HIP and OpenCL go to standard error, with the
 lines of the kernel, of the launch and of the allocation.
 
-Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.""",
-        ("dwarfgpu exec ./app", "dwarfgpu exec --check=race ./app 1024", "dwarfgpu exec python app.py"),
+Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.
+
+With --seeds the program runs once for each seed, without input. Its output, to both streams, is printed once, for the
+first seed. The exit status is 1 if the output or the exit status differs.""",
+        (
+            "dwarfgpu exec ./app",
+            "dwarfgpu exec --check=race ./app 1024",
+            "dwarfgpu exec -g --launch 2 --watch 'c[3, 5]' python app.py",
+        ),
         (
             operand("PROGRAM", "the program to run; options stand before it"),
             operand("[ARG...]", "the arguments of the program"),
@@ -274,13 +288,19 @@ Options stand in front of PROGRAM. The exit status is that of the program; if it
                 is_many=True,
             ),
             CHECK,
-            option("-kernel NAME", "with --check: check only launches of this kernel; repeatable", is_many=True),
-            option("-launch N", "with --check: check only this launch, from 1; repeatable", read=int, is_many=True),
+            option("-kernel NAME", "check, trace and watch only launches of this kernel; repeatable", is_many=True),
+            option("-launch N", "check, trace and watch only this launch, from 1; repeatable", read=int, is_many=True),
             SEED,
             PERMISSIVE,
             option("-g", "Triton: compile kernels with variables, without optimization"),
             option("-lazy", "OpenCL: execute commands only when the program waits for them"),
-            option("-profile", "count instructions, active lanes and memory transactions by line"),
+            PROFILE,
+            *FOLLOWED,
+            option(
+                "-seeds N",
+                "run the program with N seeds, from --seed (0) on, and show whether output and exit status differ",
+                read=int,
+            ),
             option("-report FILE", "write what was found to FILE.html, .sarif or .json; repeatable", is_many=True),
             option("-sarif FILE", "the same as --report FILE (a SARIF 2.1.0 log); FILE must end in .sarif"),
             option("-core DIR", "write a core file to this folder for each launch that a fault ends"),

@@ -6,25 +6,38 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import UsageError
-from dwarfgpu.questions.document import NO_ANSWER
+from dwarfgpu.children import folder_of_run
+from dwarfgpu.cli.running import begun_histories, check_followed, check_of_seeds, end_histories, traced, written_steps
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER
+from dwarfgpu.render.layout import fitted, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.execution.control.tracing import StepTrace
+    from dwarfgpu.execution.control.value_history import ValueHistory
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.runtimes.calling import CallingProgram
     from dwarfgpu.runtimes.device import HostLaunch, ProgramDevice
     from dwarfgpu.runtimes.report import ProgramReport
 
 
+LOOKS = ("trace", "wave", "lane", "watch", "history")
+"""The options that say what is shown of the waves of a launch."""
+OF_ONE_RUN = (*LOOKS, "profile", "core", "break_at_fault")
+OUTPUT, STATUS = "output", "exit status"
+"""The results of a program."""
+
+
 def execute_program(session: Session, options: Any) -> int:
     """Run a program to its end with a device of its own; return its exit status."""
     from dwarfgpu.runtimes.report import ProgramReport, check_report_file
-    from dwarfgpu.runtimes.started import StartedProgram, check_program
+    from dwarfgpu.runtimes.started import check_program
 
     words = [options.program, *options.rest]
-    targets = options.target or ()
-    check_program(words, targets)
+    check_program(words, options.target or ())
     files = [*(options.report or ()), *([options.sarif] if options.sarif else ())]
     if options.sarif and not options.sarif.endswith(".sarif"):
         raise UsageError(f"--sarif takes a file that ends in .sarif, not {options.sarif}", hint="--report takes others")
@@ -32,25 +45,149 @@ def execute_program(session: Session, options: Any) -> int:
         check_report_file(path)
     if options.core is not None and not os.path.isdir(options.core):
         raise UsageError(f"{options.core} is no folder", hint="--core takes a folder that exists")
+    check_followed(options)
+    if options.history is not None and len(options.launch or ()) != 1:
+        raise UsageError("--history writes the values of one launch", hint="name it with --launch N")
+    if options.seeds is not None:
+        check_of_seeds(options, OF_ONE_RUN)
     report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
-    begin = partial(_program, options=options, report=report)
-    with StartedProgram(words, begin, targets=targets, debug=options.g) as started:
+    looks = _Looks(session, options, report)
+    run = partial(_run_once, words, options, report, looks)
+    status = run(options.seed) if options.seeds is None else _run_seeds(session, options, run)
+    report.end()
+    for name in files:
+        report.write(name)
+    lacks_answer = looks.end()
+    return status or (NO_ANSWER if report.has_errors or lacks_answer else 0)
+
+
+def _run_once(
+    words: list[str],
+    options: Any,
+    report: ProgramReport,
+    looks: _Looks,
+    seed: int | None,
+    *,
+    is_apart: bool = False,
+    output: int | None = None,
+) -> int:
+    """Run a program to its end; return its exit status."""
+    from dwarfgpu.runtimes.started import StartedProgram
+
+    begin = partial(_program, options=options, report=report, looks=looks, seed=seed)
+    started = StartedProgram(
+        words, begin, targets=options.target or (), debug=options.g, is_apart=is_apart, output=output
+    )
+    with started:
         is_there = True
         while is_there:
             try:
                 is_there = started.serve()
             except KeyboardInterrupt:
+                if is_apart:
+                    raise
                 continue  # the program has it, too, and decides
-        status = started.status
-    report.end()
-    for name in files:
-        report.write(name)
-    return status or (NO_ANSWER if report.has_errors else 0)
+        return started.status or 0
+
+
+def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
+    """Run a program with several seeds, show which results differ, and print what it writes with the first one."""
+    from dwarfgpu.execution.control.seeds import SeedReport, SeedResults
+    from dwarfgpu.render.running import seeds_text
+
+    found, is_interrupted, first = SeedResults(), False, options.seed or 0
+    runs: dict[int, tuple[str, int]] = {}
+
+    def results(seed: int) -> tuple[str, int]:
+        with (folder_of_run() / "output").open("w+b") as stream:
+            status = run(seed, is_apart=True, output=stream.fileno())
+            stream.seek(0)
+            return stream.read().decode(errors="replace"), status
+
+    for seed in range(first, first + options.seeds):
+        try:
+            output, status = runs[seed] = results(seed)
+        except KeyboardInterrupt:
+            is_interrupted = True
+            break
+        if seed == first:
+            session.out.write(output)
+        found.add(seed, OUTPUT, output)
+        found.add(seed, STATUS, str(status))
+    report = SeedReport(options.program, "seed", (*runs,), found.grouped(), len(runs), is_interrupted)
+    for line in seeds_text(report):
+        session.tell(line)
+    if is_interrupted:
+        return INTERRUPTED
+    if report.differing:
+        if results(first) != runs[first]:
+            session.hint(f"they differ between two runs with seed {first}, too: they depend on more than the order")
+        else:
+            other = min(group.seeds[0] for result in report.differing for group in result.groups[1:])
+            session.hint(f"--check=race without seeds may find the cause; --seed {other} runs one that differs")
+    return max(status for _output, status in runs.values()) or (NO_ANSWER if report.differing else 0)
+
+
+class _Looks:
+    """What is shown of chosen launches while they run: the steps of a wave, and the values of expressions."""
+
+    def __init__(self, session: Session, options: Any, report: ProgramReport) -> None:
+        self._session, self._options, self._report = session, options, report
+        self._trace: StepTrace | None = None
+        self._histories: list[ValueHistory] = []
+        self._hints: dict[str, None] = {}
+        self._refused: set[str] = set()
+        self._is_shown = False
+        """Whether anything was shown that was asked for."""
+
+    @property
+    def is_asked(self) -> bool:
+        return bool(self._options.trace or self._options.watch)
+
+    def begin(self, launch: HostLaunch) -> None:
+        """Look at a launch whose waves are at the first instruction."""
+        running, options = launch.running, self._options
+        assert running is not None  # noqa: S101 (it is about to run)
+        title = [f"launch {launch.number}, {shown(launch.short_name)}:"]
+        try:
+            if options.trace is not None:
+                self._trace = traced(running, options, written_steps(lambda line: self._report.show([line])))
+            self._histories = begun_histories(running, options)
+        except DwarfGpuError as error:
+            title = title if self._trace is not None or str(error) not in self._refused else []
+            if str(error) not in self._refused:
+                self._refused.add(str(error))
+                title += fitted(f"  {error}", 4)
+                self._hints |= {} if error.hint is None else {error.hint: None}
+        self._report.show(title)
+
+    def finish(self) -> None:
+        """Show the rest while the machine is as the launch has left it."""
+        trace, self._trace = self._trace, None
+        histories, self._histories = self._histories, []
+        if trace is not None:
+            trace.end()
+            self._is_shown = True
+        if not histories:
+            return
+        from dwarfgpu.questions.value_history import hints_of, history_text
+
+        end_histories(histories, self._options.history)
+        for history in histories:
+            self._report.show([*history_text(history, self._options.history, "--launch N --history")])
+            self._hints |= dict.fromkeys(hints_of(history))
+            self._is_shown |= history.problem is None
+
+    def end(self) -> bool:
+        """Give hints; return whether nothing was shown of what was asked for."""
+        for hint in self._hints:
+            self._session.hint(hint)
+        return self.is_asked and not self._is_shown
 
 
 def words_to_fault(options: Any) -> list[str]:
     """Return what `debug` is given to run a program up to the first error of a kernel."""
-    for name in ("target", "kernel", "launch", "profile", "report", "sarif", "core"):
+    for name in ("target", "kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds"):
         if getattr(options, name):
             raise UsageError(f"--break-at-fault leads to the debugger, and takes no --{name}")
     given = ["--permissive"] * options.permissive
@@ -59,10 +196,12 @@ def words_to_fault(options: Any) -> list[str]:
     return [*given, "-ex", "continue", "--args", options.program, *options.rest]
 
 
-def _program(kind: type[CallingProgram], number: int, options: Any, report: ProgramReport) -> CallingProgram:
+def _program(
+    kind: type[CallingProgram], number: int, options: Any, report: ProgramReport, looks: _Looks, seed: int | None
+) -> CallingProgram:
     """Return a process with a device of its own, whose launches are executed and reported."""
 
-    def is_checked(launch: HostLaunch) -> bool:
+    def is_chosen(launch: HostLaunch) -> bool:
         names = options.kernel or ()
         return (not names or launch.short_name in names or launch.kernel in names) and (
             not options.launch or launch.number in options.launch
@@ -70,22 +209,31 @@ def _program(kind: type[CallingProgram], number: int, options: Any, report: Prog
 
     def execute(device: ProgramDevice, launch: HostLaunch) -> None:
         report.begin(launch)
+        if looks.is_asked and is_chosen(launch):
+            assert launch.running is not None  # noqa: S101 (it is about to run)
+            looks.begin(launch)
+            launch.halt = launch.running.run()
         device.finish(launch)
 
-    device = _device(options, options.check)
-    device.execute, device.is_checked, device.is_lazy = execute, is_checked, options.lazy
+    def reported(launch: HostLaunch) -> None:
+        report.launch(program, launch)
+        looks.finish()
+
+    device = _device(options, options.check, seed)
+    device.execute, device.is_checked, device.is_lazy = execute, is_chosen, options.lazy
+    device.is_traced = lambda launch: options.trace == "lines" and options.check is None and is_chosen(launch)
     if options.target:
         device.target, *others = options.target
         device.others = (*others,)
     program = kind(number, device, report.problem)
-    device.report_launch = lambda launch: report.launch(program, launch)
+    device.report_launch = reported
     return program
 
 
-def _device(options: Any, check: str | None) -> ProgramDevice:
+def _device(options: Any, check: str | None, seed: int | None) -> ProgramDevice:
     from dwarfgpu.runtimes.device import ProgramDevice
 
-    return ProgramDevice(check=check, seed=options.seed, permissive=options.permissive)
+    return ProgramDevice(check=check, seed=seed, permissive=options.permissive)
 
 
 def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = False) -> None:
@@ -104,7 +252,7 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
     words, output = options.rest, debugger.output
 
     def device() -> ProgramDevice:
-        return _device(options, {"off": None}.get(debugger.settings[check], debugger.settings[check]))
+        return _device(options, {"off": None}.get(debugger.settings[check], debugger.settings[check]), options.seed)
 
     program = DebuggedProgram(words, lambda: run.points, ProgramReport(words[0], output.line, output), device)
     run.whole, debugger.host_calls = program, program.calls

@@ -20,7 +20,7 @@ from dwarfgpu.regular_files import check_output, whole_output
 from dwarfgpu.render.written_text import may_be_left
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.breakpoints import Breakpoint
@@ -51,9 +51,7 @@ def run_kernel(session: Session, options: Any) -> int:
 
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit takes 1 or more instructions, not {options.limit}")
-    for name in ("wave", "lane"):
-        if getattr(options, name) is not None and options.trace is None and options.watch is None:
-            raise UsageError(f"--{name} needs --watch EXPR or --trace")
+    check_followed(options)
     program = open_program(options.file)
     with session.reading(program):
         return (_run_once if options.seeds is None else _run_seeds)(session, options, program)
@@ -74,14 +72,14 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     profile = _profile(running, options)
     steps: list[TracedStep] = []
     trace = _trace(session, running, options, steps)
-    histories = _histories(running, options)
+    histories = begun_histories(running, options)
     if trace is None and profile is None and not histories and options.check is None:
         running.keeps_launch = True
     with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
         trace.end()
-    _save_histories(histories, options.history)
+    end_histories(histories, options.history)
     _write_profile(running, options, profile, trace, steps)
     buffers = _written(running, saves if halt.has_ended else [], options)
     faults = _faults(session, running) if halt.kind in ("fault", "trap") else []
@@ -345,12 +343,7 @@ def _run_seeds(session: Session, options: Any, program: Program) -> int:
     from dwarfgpu.execution.control.seeds import run_seeds
     from dwarfgpu.render.running import SEED_REPORT, seeds_text
 
-    if not 1 <= options.seeds <= MOST_SEEDS:
-        raise UsageError(f"--seeds takes a number from 1 to {MOST_SEEDS}")
-    for name in OF_ONE_RUN:
-        if getattr(options, name) not in (None, [], False):
-            flag = name.rstrip("_").replace("_", "-")
-            raise UsageError(f"--{flag} is for one run", hint="choose one of the seeds with --seed")
+    check_of_seeds(options, OF_ONE_RUN)
     which = "seed" if options.weak_memory is None else "weak-memory"
     first = getattr(options, which.replace("-", "_")) or 0
 
@@ -369,6 +362,16 @@ def _run_seeds(session: Session, options: Any, program: Program) -> int:
     if others:
         session.hint(f"--check=race without seeds may find the cause; --{which} {min(others)} runs one that differs")
     return OK if not others and report.ended == len(report.seeds) else NO_ANSWER
+
+
+def check_of_seeds(options: Any, of_one_run: Iterable[str]) -> None:
+    """Refuse a number of seeds that is too large, and options that say what one run shows."""
+    if not 1 <= options.seeds <= MOST_SEEDS:
+        raise UsageError(f"--seeds takes a number from 1 to {MOST_SEEDS}")
+    for name in of_one_run:
+        if getattr(options, name) not in (None, [], False):
+            flag = name.rstrip("_").replace("_", "-")
+            raise UsageError(f"--{flag} is for one run", hint="choose one of the seeds with --seed")
 
 
 def _save_pair(text: str) -> tuple[str, str]:
@@ -485,50 +488,74 @@ def _trace(session: Session, running: Running, options: Any, steps: list[TracedS
     """Begin to write what a wave does, or to collect it for a file."""
     if options.trace is None:
         return None
-    from dwarfgpu.execution.control.tracing import StepTrace
-    from dwarfgpu.render.faults import BRIEF
-    from dwarfgpu.render.running import STEP, TraceWriter
-    from dwarfgpu.render.values import value_text
+    from dwarfgpu.render.running import STEP
 
     if session.form == "json" and options.profile_file is None:
         raise UsageError("a trace is not a single document", hint="use --jsonl")
+    if options.profile_file is not None:
+        return traced(running, options, steps.append)
+    if session.form == "jsonl":
+        return traced(running, options, lambda step: session.print_json(STEP.json(step)))
+    return traced(running, options, written_steps(session.print))
+
+
+def written_steps(write: Callable[[str], object]) -> Callable[[TracedStep], None]:
+    """Return what writes the lines of each step of a trace."""
+    from dwarfgpu.render.running import TraceWriter
+
     writer = TraceWriter()
 
-    def tell(step: Any) -> None:
-        if session.form == "jsonl":
-            session.print_json(STEP.json(step))
-            return
+    def tell(step: TracedStep) -> None:
         for line in writer.lines(step):
-            session.print(line)
+            write(line)
+
+    return tell
+
+
+def traced(running: Running, options: Any, tell: Callable[[TracedStep], Any]) -> StepTrace:
+    """Begin to tell what the wave does that options name."""
+    from dwarfgpu.execution.control.tracing import StepTrace
+    from dwarfgpu.render.faults import BRIEF
+    from dwarfgpu.render.values import value_text
 
     return StepTrace(
         running,
-        tell if options.profile_file is None else steps.append,
+        tell,
         wave=0 if options.wave is None else options.wave - 1,
         lane=options.lane,
         show=partial(value_text, look=BRIEF) if options.trace == "lines" else None,
     )
 
 
-def _histories(running: Running, options: Any) -> list[ValueHistory]:
-    """Begin to look at the values of each expression."""
+def check_followed(options: Any) -> None:
+    """Refuse options about the waves that `--trace` and `--watch` look at, where neither is given."""
+    for name in ("wave", "lane"):
+        if getattr(options, name) is not None and options.trace is None and options.watch is None:
+            raise UsageError(f"--{name} needs --watch EXPR or --trace")
     texts: list[str] = options.watch or []
     if options.history is not None and len(texts) != 1:
         raise UsageError(f"--history needs {'one ' if texts else ''}--watch EXPR")
-    if not texts:
-        return []
-    from dwarfgpu.questions.value_history import check_path, new_history, of_launch
-
     if options.history is not None:
+        from dwarfgpu.questions.value_history import check_path
+
         check_path(options.history)
+
+
+def begun_histories(running: Running, options: Any) -> list[ValueHistory]:
+    """Begin to look at the values of each expression."""
+    if not options.watch:
+        return []
+    from dwarfgpu.questions.value_history import new_history, of_launch
+
     wave = None if options.wave is None else options.wave - 1
-    histories = [new_history(running, of_launch(running, text), wave, options.lane) for text in texts]
+    histories = [new_history(running, of_launch(running, text), wave, options.lane) for text in options.watch]
     for history in histories:
         history.start()
     return histories
 
 
-def _save_histories(histories: Sequence[ValueHistory], path: str | None) -> None:
+def end_histories(histories: Sequence[ValueHistory], path: str | None) -> None:
+    """Look at the last values, and write them to a file if there is one."""
     for history in reversed(histories):
         history.end()
     if path is not None:

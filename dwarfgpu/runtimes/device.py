@@ -221,6 +221,8 @@ class ProgramDevice:
     permissive: bool = False
     is_checked: Callable[[HostLaunch], bool] = lambda _launch: True
     """Returns whether a launch is checked, if any is."""
+    is_traced: Callable[[HostLaunch], bool] = lambda _launch: False
+    """Returns whether a launch takes note of bits that nothing has written, although nothing is reported of them."""
     is_lazy: bool = False
     """Whether commands of OpenCL are executed as late as the program lets them."""
     others: tuple[str, ...] = ()
@@ -473,7 +475,7 @@ class ProgramDevice:
             machine = self.machine_for(kernel.module.file)
             if kernel.calls_host:
                 self.host.make_room(machine, grid, work_group)
-            check = self.check if self.check and self.is_checked(launch) else None
+            check = self.check if self.check and self.is_checked(launch) else INIT if self.is_traced(launch) else None
             size = len(arguments) if isinstance(arguments, bytes) else None
             key = kernel, grid, work_group, shared, offset, check, size
             if key in self._repeated:
@@ -532,7 +534,7 @@ class ProgramDevice:
         if not launch.has_ended:
             self.failed = launch
         checks = running.machine.checks
-        if checks is not None:
+        if checks is not None and self.check:
             from dwarfgpu.execution.control.check_report import check_report
 
             launch.checked = check_report(running)

@@ -85,13 +85,13 @@ class ProgramReport:
         self._keep(problem.rule, problem.message, (origin, *others))
         if problem.rule == "leak":
             if self._counts["leak"] < MOST_LEAKS:
-                self._write(fitted(f"note: {problem.message}", 2))
+                self.show(fitted(f"note: {problem.message}", 2))
             self._counts["leak"] += 1
             return
         severity = RULES[problem.rule].severity
         self._counts[severity] += 1
         stacks = chain.from_iterable(map(_stack, (origin, *others)))
-        self._write([*fitted(f"{severity}: {problem.message}", 2), *stacks])
+        self.show([*fitted(f"{severity}: {problem.message}", 2), *stacks])
 
     def begin(self, launch: HostLaunch) -> None:
         """Follow a launch that is about to run."""
@@ -121,9 +121,9 @@ class ProgramReport:
             self._counts["error"] += 1
             message = f"{launch.name} cannot be launched: {launch.error}"
             self._keep("kernel-refused", message, (launched,))
-            self._write([*fitted(f"error: {message}", 2), *_stack(launched)])
+            self.show([*fitted(f"error: {message}", 2), *_stack(launched)])
         elif lines := [*self._found(program, launch, launched)]:
-            self._write([*lines, *_stack(launched)])
+            self.show([*lines, *_stack(launched)])
         if launch.running is not None:
             self.instructions += launch.running.machine.device.executed
             launch.running.machine.device.on_turn = None
@@ -140,7 +140,7 @@ class ProgramReport:
             if coverage is not None and coverage.missing:
                 from dwarfgpu.render.findings import coverage_text
 
-                self._write(fitted(f"in {name}, {coverage_text(coverage)}", 2))
+                self.show(fitted(f"in {name}, {coverage_text(coverage)}", 2))
         for name, lines in self._lines.items():
             from dwarfgpu.execution.control.profile import ProfiledLine
             from dwarfgpu.render.running import profile_text
@@ -150,11 +150,11 @@ class ProgramReport:
                 for (file, line, function), (counts, lanes) in lines.items()
             ]
             rows.sort(key=lambda row: -row.counts.instructions)
-            self._write(["", f"in {shown(name)}:", *profile_text((*rows,))])
+            self.show(["", f"in {shown(name)}:", *profile_text((*rows,))])
         counts = [counted(self._counts[name], name) for name in ("error", "warning") if self._counts[name]]
         more = [f"{counted(self._counts['leak'], 'buffer')} not freed"] * bool(self._counts["leak"])
         text = f"{counted(self.launches, 'launch', 'launches')}, {counted(len(self._kernels), 'kernel')}"
-        self._write([", ".join([text, *(counts or ["no error"]), *more])])
+        self.show([", ".join([text, *(counts or ["no error"]), *more])])
 
     # --- Files --------------------------------------------------------------------------------------------------------
 
@@ -278,7 +278,8 @@ class ProgramReport:
         path = tuple(line.function for line in reversed(stack))
         self.found.append((program_finding(rule, message, self.name, path, source or next(places, None)), calls))
 
-    def _write(self, lines: list[str]) -> None:
+    def show(self, lines: list[str]) -> None:
+        """Write lines, in place of the progress that is shown."""
         sys.stdout.flush()
         if self.progress is not None:
             self.progress.clear()

@@ -40,6 +40,19 @@ by address 2566, calls 1, set -1
 dwarfgpu 32 gfx1100 hipErrorNotReady
 child: hipErrorNoDevice
 """
+ORDER = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__global__ void last(int *out) { *out = blockIdx.x; }
+int main(int count, char **) {
+  int *out, host;
+  (void)hipMalloc(&out, 4);
+  last<<<count > 1 ? 1 : 8, 64>>>(out);
+  (void)hipMemcpy(&host, out, 4, hipMemcpyDeviceToHost);
+  printf("first\\nlast %d\\n", host);
+  (void)hipFree(out);
+}
+"""
 WRONG = {
     "beyond": (
         "MEMORY_VIOLATION",
@@ -220,6 +233,48 @@ def test_race(built: Callable[[str], Path]) -> None:
     said = dwarfgpu("exec", "--check=race", built("wrong"), "race").stderr
     assert "lost update: `out[0]`" in said
     assert "launched at wrong.hip:20 in main" in said
+
+
+def test_lines_and_values_of_launches(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """As `run` shows them, for the chosen launches; a name that all lack is an error."""
+    done = dwarfgpu("exec", "--trace=lines", "--lane=3", "--launch=1", built("steps"))
+    head, _, rest = done.stderr.partition("launch 1, scale:\n")
+    assert not head
+    assert "    i = 3\n" in rest
+    assert "    reads data[i] = 3\n    data[i] = 6\n" in rest
+    assert done.stdout == "scaled\n"
+    file = tmp_path / "x.csv"
+    done = dwarfgpu("exec", "--watch=data[3]", "--launch=2", "--history", file, built("steps"))
+    assert re.findall(r"(\(before\)|steps.hip:9) +(.*)", done.stderr) == [("(before)", "6"), ("steps.hip:9", "{[3]=3}")]
+    assert len(file.read_text().splitlines()) > 2
+    done = dwarfgpu("exec", "--watch=nothing", "--kernel=scale", built("steps"))
+    assert done.stderr.count("no variable `nothing` in scale") == 1
+    assert dwarfgpu("exec", "--watch=nothing", built("right"), "quick").returncode
+    for words, told in (
+        (("--history=x.csv", "--watch=i"), "--history writes the values of one launch"),
+        (("--lane=3",), "--lane needs --watch EXPR or --trace"),
+        (("--seeds=2", "--trace"), "--trace is for one run"),
+    ):
+        refused = dwarfgpu("exec", *words, built("steps"))
+        assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
+
+
+def test_seeds_of_a_program(tmp_path: Path) -> None:
+    source = tmp_path / "order.hip"
+    source.write_text(ORDER)
+    assert dwarfgpu("hipcc", "-O0", source, "-o", tmp_path / "order").returncode == 0
+    done = dwarfgpu("exec", "--seeds=4", tmp_path / "order")
+    assert done.returncode == 1
+    assert re.fullmatch("first\nlast \\d\n", done.stdout)
+    assert "order: 4 runs with seeds 0-3, all have ended\noutput differs between seeds\n" in done.stderr
+    assert re.search("  seed 1: 'last \\d'\n", done.stderr)
+    assert "--check=race without seeds may find the cause" in done.stderr
+    done = dwarfgpu("exec", "--seeds=2", tmp_path / "order", "ordered")
+    assert done.returncode == 0
+    assert "all results are the same\n2 launches, 1 kernel, no error\n" in done.stderr
+    done = dwarfgpu("exec", "--seeds=2", sys.executable, "-c", "import time; print(time.time_ns()); exit(4)")
+    assert done.returncode == 4
+    assert "they depend on more than the order" in done.stderr
 
 
 def test_race_in_local_memory(tmp_path: Path) -> None:

@@ -280,6 +280,20 @@ def test_a_kernel_of_the_cache_with_variables(run: Runs, tmp_path: Path, monkeyp
     assert "17\tb = tl.load(y + at, mask=at < n)\n    b = {0, 1, 2, 3, " in done.stdout, done.stdout + done.stderr
 
 
+def test_tensors_of_launches(run: Runs) -> None:
+    """`exec` shows them as `run` does, and says how to have them."""
+    script = PROGRAMS / "add.py"
+    done = run("dwarfgpu", "exec", "-g", "--launch=2", "--watch=b[3]", "--trace=lines", sys.executable, script)
+    assert done.stdout == "right\n"
+    assert re.search(r"launch 2, add:\n(.*\n)*17  b = .*\n    b = \{1 <repeats 256 times>\}\n", done.stderr), (
+        done.stderr
+    )
+    assert re.search(r" 4240  1:1:1:1, 1:1:1:2 and 14 more  add.py:17  1\n", done.stderr), done.stderr
+    done = run("dwarfgpu", "exec", "--watch=b[3]", sys.executable, script)
+    assert (done.returncode, done.stderr.count("no variable `b`")) == (1, 1)
+    assert "hint: `dwarfgpu exec -g python SCRIPT` compiles" in done.stderr
+
+
 def test_a_column_of_a_tensor() -> None:
     """Its last element is followed by no whole row."""
     kind = Array(Lazy.known(Base("int", DW_ATE_signed, 4)), (Dimension(0, count=2), Dimension(0, count=4)))

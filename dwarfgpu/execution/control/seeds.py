@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class SeedGroup:
     """The first of them; None where none is, and of a result that is no buffer."""
     value: Any = None
     first_value: Any = None
-    """What it is with the first seed."""
+    """What it is with the first seed; of a text, the line that differs first."""
 
 
 @frozen
@@ -62,6 +63,26 @@ class SeedReport:
         return [result for result in self.results if len(result.groups) > 1]
 
 
+class SeedResults:
+    """The results of runs with several seeds."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, _Result] = {}
+
+    def add(self, seed: int, name: str, value: Any, pointed: Type | None = None) -> None:
+        """Take note of a result with a seed: a text, or a buffer with elements of a type."""
+        self._found.setdefault(name, _Result(value, pointed)).add(value, seed)
+
+    def grouped(self) -> tuple[SeedResult, ...]:
+        """Return each result with the seeds that it is the same with."""
+        return tuple(
+            SeedResult(
+                name, tuple(SeedGroup(tuple(seeds), *difference) for difference, seeds in result.groups.values())
+            )
+            for name, result in self._found.items()
+        )
+
+
 class _Result:
     """A result with the seeds so far; of each that differs only the difference is kept."""
 
@@ -79,7 +100,12 @@ class _Result:
 
     def _difference(self, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, np.ndarray):
-            return int(value != self.first), None, value, self.first
+            lines = zip_longest(value.splitlines(), self.first.splitlines(), fillvalue="")
+            return (
+                int(value != self.first),
+                None,
+                *next((each for each in lines if len({*each}) > 1), (value, self.first)),
+            )
         new, old = (np.ascontiguousarray(objects_of(each, self.pointed)) for each in (value, self.first))
         bytes_ = (each.view(np.uint8).reshape(len(each), -1) for each in (new, old))
         wrong = np.not_equal(*bytes_).any(axis=1) if len(new) else np.zeros(0, bool)
@@ -93,7 +119,7 @@ def run_seeds(
     launched: Callable[[int], Running], seeds: Sequence[int], option: str, limit: int | None = None
 ) -> SeedReport:
     """Run a kernel with each of some seeds, and compare its buffers, what it prints, and how it ends."""
-    found: dict[str, _Result] = {}
+    found = SeedResults()
     ended, kernel, used, is_interrupted = 0, "", [], False
     line = progress.begin("seeds", len(seeds))
     for seed in seeds:
@@ -107,13 +133,9 @@ def run_seeds(
         kernel, ended = running.launched.plan.kernel.name, ended + halt.has_ended
         end = halt.kind if halt.has_ended or halt.kind == LIMIT else halt.reason
         for name, value, pointed in _results(running, end):
-            found.setdefault(name, _Result(value, pointed)).add(value, seed)
+            found.add(seed, name, value, pointed)
     line.end()
-    results = tuple(
-        SeedResult(name, tuple(SeedGroup(tuple(each), *difference) for difference, each in result.groups.values()))
-        for name, result in found.items()
-    )
-    return SeedReport(kernel, option, tuple(used), results, ended, is_interrupted)
+    return SeedReport(kernel, option, tuple(used), found.grouped(), ended, is_interrupted)
 
 
 def _results(running: Running, end: str) -> Iterator[tuple[str, Any, Type | None]]:

@@ -1228,7 +1228,7 @@ def hint_without_variables(frame: Frame) -> str | None:
     """Return how to compile the code of a frame that has no variables, where that is known."""
     if frame.code is None or not any(unit.producer == "triton" for unit in frame.code.file.dwarf.compile_units()):
         return None
-    return "Triton describes its variables where it compiles with LLVM_EXTRACT_DI_LOCAL_VARIABLES=1"
+    return "`dwarfgpu exec -g python SCRIPT` compiles Triton's kernels with variables"
 
 
 def _ended_text(frame: Frame) -> str:
