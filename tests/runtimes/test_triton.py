@@ -257,6 +257,21 @@ def test_variables_in_the_debugger(run: Runs) -> None:
         assert part in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:
+    """A kernel is entered where its parameters are set; no stop is between two values."""
+    commands = ("break add", "run", "info args", "watch b[3]", *4 * ("continue",))
+    steps = [word for command in commands for word in ("-ex", command)]
+    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    for part in (
+        "n = 1000\nBLOCK = 256\n",
+        "Watchpoint 2 (b[3]) will be set again when wave 1 is in add.\n",
+        "Hardware watchpoint 2: b[3], with lane [0]\n\nOld value = <the program has not assigned b>\nNew value = 1\n",
+        "17\t    b = tl.load(y + at, mask=at < n)\n",
+    ):
+        assert part in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("New value = 1\n") == done.stdout.count("New value") == 2
+
+
 def test_a_layout_is_a_linear_map() -> None:
     """The layout of the result of a matrix instruction, 32x32x8: lane 32 has column 4 of row 0 in register 0."""
     bases = "register = [[0, 1], [0, 2], [0, 8], [0, 16]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 4]]"

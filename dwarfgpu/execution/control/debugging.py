@@ -30,10 +30,11 @@ from dwarfgpu.execution.control.watching import (
 )
 from dwarfgpu.execution.halts import Halt, ValueChange, WatchHit
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange
+from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange, not_set_yet
 from dwarfgpu.objfile.info.scopes import covers
 from dwarfgpu.program.frames.answers import location_of
 from dwarfgpu.program.frames.evaluator import SourceExpression, is_constant, variables_in
+from dwarfgpu.program.frames.variable import TensorVariable
 from dwarfgpu.program.values.objects import Object
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ class Debugging:
         expression = place.expression(text)
         if is_constant(expression.tree):
             raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
-        object_ = expression.find(place.lane(lane)).as_it_is()
+        object_ = _found(expression, lane)
         if condition is not None:
             _check_in_lane(condition, place)
         call = WatchedCall(
@@ -269,9 +270,9 @@ class Debugging:
         point.watched, point.condition = watched, condition
         return point
 
-    def _watched(self, text: str, kind: str, object_: Object, place: Frame, call: WatchedCall) -> Watched:
-        """Return what watches an object in a call, where a frame can read it."""
-        wave, lane, home, address = call.wave, call.lane, call.function, object_.address
+    def _watched(self, text: str, kind: str, object_: Object | None, place: Frame, call: WatchedCall) -> Watched:
+        """Return what watches an object in a call, where a frame can read it; None is a tensor without a value yet."""
+        wave, lane, home, address = call.wave, call.lane, call.function, None if object_ is None else object_.address
 
         def frame_now(*, calls: bool = False) -> Frame:
             """Return the frame of the function: of several calls that have not returned, the one of the watchpoint."""
@@ -294,19 +295,28 @@ class Debugging:
                 self._problem = f"{text}: {error.message}"
                 return True
 
+        known_at = 0
+
         def value() -> str:
+            nonlocal known_at
             try:
-                if address is not None:
+                if object_ is not None and address is not None:
                     return call.shown(object_, place)
                 if not covers(call.ranges, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
                 there = frame_now()
-                return call.shown(there.expression(text).find(there.lane(lane)), there)
+                found = there.expression(text).find(there.lane(lane))
+                if watched.is_tensor and found.read().undefined:
+                    raise not_set_yet("not all waves have assigned it")
+                known_at = self.device.executed
+                return call.shown(found, there)
             except DwarfGpuError as error:
-                return f"<{error.message}>"
+                is_kept = watched.is_tensor and watched.text and known_at <= self.device.executed  # else of the future
+                return watched.text if is_kept else f"<{error.message}>"
 
         watched = Watched(call, value, holds)
-        if address is not None:
+        watched.is_tensor = address is None and bool(_tensors_of(place.expression(text)))
+        if object_ is not None and address is not None:
             watched.locate(self.machine, object_.type, address)
             is_of_call = watched.space == PRIVATE
         elif kind != WATCH:
@@ -330,7 +340,7 @@ class Debugging:
             point.watched = self._again(point, self.attached[call.wave].frame(0))
         else:
             watched.wait()
-            has_value = "" if watched.space else f" and {point.text} has a value"
+            has_value = "" if watched.space or watched.is_tensor else f" and {point.text} has a value"
             where = f"when wave {call.wave + 1} is in {call.name}{has_value}"
             self.dprinted.append(f"{name} will be set again {where}.\n")
 
@@ -339,11 +349,11 @@ class Debugging:
         call, kind = point.watched.call, point.watched.type
         lane = place.lane(call.lane)
         if kind is None:
-            object_ = place.expression(point.text).find(lane)
+            object_ = _found(place.expression(point.text), call.lane)
         else:
-            object_ = Object(kind, place.around(lane).memory(point.watched.place))
+            object_ = Object(kind, place.around(lane).memory(point.watched.place)).as_it_is()
         call = evolve(call, plan=self.running.launched.plan)
-        return self._watched(point.text, point.kind, object_.as_it_is(), place, call)
+        return self._watched(point.text, point.kind, object_, place, call)
 
     def _in_same_call(self, watcher: Watcher) -> Observer | None:
         """Return what sets the watchpoints that wait for a call where their wave is in it."""
@@ -375,7 +385,7 @@ class Debugging:
                 with suppress(DwarfGpuError):
                     if call.variables == _variables_of(place.expression(point.text)) or point.watched.type is not None:
                         found = self._again(point, place)
-                        return None if found.text.startswith("<") else found
+                        return None if found.text.startswith("<") and not found.is_tensor else found
         return None
 
     def function_at(self, address: int) -> str | None:
@@ -823,6 +833,22 @@ def _check_in_lane(text: str, frame: Frame) -> None:
 def _variables_of(expression: SourceExpression) -> tuple[int, ...]:
     """Return the offsets of the entries of the variables that an expression names."""
     return tuple(variable.die.section_offset for variable in variables_in(expression.frame, expression.tree))
+
+
+def _tensors_of(expression: SourceExpression) -> list[TensorVariable]:
+    """Return the tensors that an expression names."""
+    named = variables_in(expression.frame, expression.tree)
+    return [variable for variable in named if isinstance(variable, TensorVariable)]
+
+
+def _found(expression: SourceExpression, lane: int) -> Object | None:
+    """Return what an expression means in a lane; None of a tensor that the program has not assigned yet."""
+    try:
+        return expression.find(expression.frame.lane(lane)).as_it_is()
+    except DwarfGpuError:
+        if any(variable.is_unassigned for variable in _tensors_of(expression)):
+            return None
+        raise
 
 
 def _joined(words: Iterable[int | None]) -> str | None:

@@ -109,6 +109,8 @@ class Watched:
         """The address as the program has it."""
         self.data: Callable[[], bytes] | None = None
         """Gives the bytes of the memory."""
+        self.is_tensor = False
+        """Whether it is of a tensor: stores of each wave of the program change it, and it keeps its value meanwhile."""
         self.is_pending = False
         """Whether it waits, in a new launch, for the call of the function whose variable it is."""
         self.function: tuple[tuple[int, int], ...] = ()
@@ -294,7 +296,7 @@ class Watcher:
         stops = False
         for point in self._points:
             watched = point.watched
-            actions, lanes = self._accessed.get(point.number, (set(), {watched.wave: 1 << watched.lane}))
+            actions, lanes = self._accessed.get(point.number, (set(), _lanes_now(watched, before)))
             text, data = watched.text, watched.bytes
             has_left = bool(watched.function) and self._has_left(watched, before, pc)
             if not has_left and not (point.is_enabled and self._triggers(point, actions, before)):
@@ -342,10 +344,24 @@ class Watcher:
             return True
         if watched.data is not None:
             return self._has_stored and watched.data() != watched.bytes
+        if watched.is_tensor:
+            if not self._has_stored:
+                return False
+            for batch, _reason in self._device.every_batch():
+                self._device.written(batch)
+            self._device.written(before)
+            return bool(watched.has_changed())
         if watched.wave not in before.waves:
             return False
         self._device.write_wave(watched.wave, before)
         return bool(watched.has_changed())
+
+
+def _lanes_now(watched: Watched, before: WaveBatch) -> dict[int, int]:
+    """Return the lane of a watchpoint; where its wave did not execute the instruction, the lanes of one that did."""
+    if not watched.is_tensor or watched.wave in before.waves:
+        return {watched.wave: 1 << watched.lane}
+    return halts.lane_masks(before.waves[:1], halts.executing(before)[:1])
 
 
 def stack_pointer(machine: Machine, wave: int) -> int:

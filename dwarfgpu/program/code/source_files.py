@@ -158,12 +158,23 @@ class SourceFiles:
         entry = code.in_program(span[0])
         if entry not in self._prologues:
             first, end = self.at(entry), entry
-            second = None if first is None else self.at(first.end)
+            second = None if first is None else self.at(first.end) or self._behind_again(first, code, die)
             if first is not None and second is not None and second.file is first.file:
                 is_inside = any(low <= code.in_file(second.start) < high for low, high in die.ranges())
                 end = second.start if is_inside else entry
             self._prologues[entry] = range(entry, end)
         return self._prologues[entry]
+
+    def _behind_again(self, first: LineAt, code: LoadedCode, die: Die) -> LineAt | None:
+        """Return the line behind the first one where code without a line parts that in two; None where it does not.
+
+        Triton's kernels begin so: the line of `def`, 256 bytes that hardware skips, and that line again.
+        """
+        ranges, table = die.ranges(), self._table(code, die.unit)
+        starts = () if table is None else self.lines(table).starts
+        rows = [row for row in starts if covers(ranges, row.address) and code.in_program(row.address) >= first.end]
+        is_again = [row.line for row in rows[:2]] == [0, first.line]
+        return self.at(code.in_program(rows[2].address)) if is_again and len(rows) > 2 else None
 
     def end_of_declaration(self, code: LoadedCode, variable: Die) -> int | None:
         """Return where in the file the code of a declaration ends, within the block of the variable.

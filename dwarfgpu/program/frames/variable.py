@@ -563,6 +563,13 @@ class TensorVariable(Variable):
             return self._kinds[state_of(self._memory(self.frame.outer))[1]].type
         return self._kinds[0].type
 
+    @property
+    def is_unassigned(self) -> bool:
+        """Whether the program has not assigned it where the wave is."""
+        from dwarfgpu.program.values.tensors import state_of
+
+        return not state_of(self._memory(self.frame.outer))[0]
+
     def find(self, lanes: LaneSet) -> Object:
         """Return the whole tensor, whatever lane asks."""
         changes = self.frame.state.backend.changes
