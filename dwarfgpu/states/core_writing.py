@@ -81,7 +81,8 @@ def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage
         uri, host = _uri_of(image, free, embeds=embeds)
         if host is not None:
             free += -(-len(image.data) // 4096 + 1) * 4096
-        yield LoadedImage(uri, code.bias, segments_of(image, code.bias), host)
+        given = code.file.kernels.given if host is not None and code.file.is_amdgpu else ()
+        yield LoadedImage(uri, code.bias, segments_of(image, code.bias), host, given)
 
 
 def _uri_of(image: Image, free: int, *, embeds: bool) -> tuple[str, tuple[int, bytes] | None]:

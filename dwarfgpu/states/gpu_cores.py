@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
 from dwarfgpu.machines.gpu_core.core_waves import GpuCore, SavedGpu, group_problems, no_waves, read_gpu_core
 from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch, map_file
-from dwarfgpu.machines.gpu_core.note import OWNER, TYPE, CoreState, read_note
+from dwarfgpu.machines.gpu_core.note import ARGUMENTS, OWNER, TYPE, Arguments, CoreState, read_arguments, read_note
 from dwarfgpu.machines.gpu_core.runtime import LoadedObject
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
@@ -147,8 +147,8 @@ def _image(path: str) -> Image:
     return image
 
 
-def _notes(image: Image) -> list[bytes]:
-    return [bytes(note.data) for note in image.notes() if (note.owner, note.type) == (OWNER, TYPE)]
+def _notes(image: Image, owner: str = OWNER, kind: int = TYPE) -> list[bytes]:
+    return [bytes(note.data) for note in image.notes() if (note.owner, note.type) == (owner, kind)]
 
 
 def _truncated(image: Image) -> Iterable[DwarfGpuError]:
@@ -337,6 +337,7 @@ class OpenedCore:
         self._images: dict[int, Image | None] = {}
         self._given = file if file is not None and file.is_amdgpu else None
         self._codes: dict[int, LoadedCode | None] = {}
+        self._arguments = self._read_arguments()
         chosen = None if self._given is None else self._entry_of(self._given)
         needed = self._needed()
         self.found = [
@@ -353,6 +354,16 @@ class OpenedCore:
             self.problems = [problem for problem in self.problems if id(problem) not in dropped]
             message = f"{len(dropped)} other code objects were not found either"
             self.problems.append(MissingContext("code_object", message, spec="", hint="`core info --json` names all"))
+
+    def _read_arguments(self) -> dict[int, Arguments]:
+        """Return the names of arguments, by the addresses of code objects that do not have them."""
+        found: dict[int, Arguments] = {}
+        for data in (data for image in self.files.images for data in _notes(image, *ARGUMENTS)):
+            try:
+                found |= read_arguments(data)
+            except DwarfGpuError as error:
+                self.problems.append(error)
+        return found
 
     def _needed(self) -> set[int]:
         """Return which code objects are opened: all, or of very many those that a wave or a kernel is in."""
@@ -385,7 +396,10 @@ class OpenedCore:
             data = self.core.memory.read(address, size) if size <= MAX_CODE else None
             if data is not None:
                 try:
-                    return FoundCode(entry, CodeObject(Image(data, name=entry.uri)), "in the core file")
+                    code = CodeObject(Image(data, name=entry.uri))
+                    if entry.address in self._arguments:
+                        code.kernels = code.kernels.with_arguments(self._arguments[entry.address])
+                    return FoundCode(entry, code, "in the core file")
                 except DwarfGpuError as error:
                     self.problems.append(error)
         elif entry.uri:

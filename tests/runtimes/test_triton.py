@@ -130,6 +130,13 @@ def test_a_kernel_runs_and_a_wrong_one_is_found(run: Runs) -> None:
     assert "work-item" not in text
 
 
+def test_a_core_file_names_arguments(run: Runs, tmp_path: Path) -> None:
+    """The code has no names: a note of dwarfgpu has them."""
+    run("dwarfgpu", "exec", "--core", tmp_path, sys.executable, PROGRAMS / "add.py", "wrong")
+    done = run("dwarfgpu", "fault", tmp_path / "add-1.core")
+    assert " past the end of `x`, which has 4000 bytes" in done.stdout, done.stderr
+
+
 def test_a_hint_where_a_script_wants_a_gpu(run: Runs, tmp_path: Path) -> None:
     text = "def empty(*_shape, **_options):\n    raise AssertionError('Torch not compiled with CUDA enabled')\n"
     (tmp_path / "torch.py").write_text(text)

@@ -7,7 +7,10 @@ Its content is that of ``AMDKFD_IOC_DBG_TRAP`` (Linux, ``kfd_ioctl.h``): ``kfd_r
 
 from __future__ import annotations
 
+import json
 import struct
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import frozen
 
@@ -204,8 +207,42 @@ def write_note(state: CoreState, *, agent_size: int = AGENT_SIZE, queue_size: in
     return data
 
 
-def elf_note(descriptor: bytes) -> bytes:
-    """Return the note with its header and its owner."""
-    owner = OWNER.encode() + b"\0"
-    head = struct.pack("<III", len(owner), len(descriptor), TYPE) + owner
+def elf_note(descriptor: bytes, owner: str = OWNER, kind: int = TYPE) -> bytes:
+    """Return a note with its header and its owner, by default that of the state."""
+    name = owner.encode() + b"\0"
+    head = struct.pack("<III", len(name), len(descriptor), kind) + name
     return head.ljust(-(-len(head) // 4) * 4, b"\0") + descriptor.ljust(-(-len(descriptor) // 4) * 4, b"\0")
+
+
+# --- The names of arguments ---------------------------------------------------------------------------------------
+
+ARGUMENTS = ("dwarfgpu", 0x44475055)
+"""The owner and the type of a note of dwarfgpu alone: what the arguments of kernels are named whose code does not say.
+
+Its content is JSON: by the address of a code object, the names and types of the first arguments of its kernels.
+"""
+Arguments = tuple[tuple[str, str | None], ...]
+_MAX_ARGUMENTS = 1 << 20
+"""The bytes of the note."""
+
+
+def arguments_note(known: Mapping[int, Arguments]) -> bytes:
+    """Return the note; nothing where no argument has a name."""
+    names = {f"{address:#x}": given for address, given in known.items() if given}
+    return elf_note(json.dumps(names).encode(), *ARGUMENTS) if names else b""
+
+
+def read_arguments(data: bytes) -> dict[int, Arguments]:
+    """Return what a note says of each code object."""
+    try:
+        names: Any = json.loads(data.rstrip(b"\0")) if len(data) <= _MAX_ARGUMENTS else None
+        return {int(address, 16): (*map(_argument, given),) for address, given in names.items()}
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
+        raise MalformedFile("bad_arguments", "the note about the names of arguments cannot be read") from error
+
+
+def _argument(pair: Any) -> tuple[str, str | None]:
+    name, kind = pair
+    if not isinstance(name, str) or not isinstance(kind, str | None):
+        raise TypeError(pair)
+    return name, kind

@@ -22,8 +22,10 @@ from dwarfgpu.machines.gpu_core.note import (
     AQL,
     QUEUE_SIZE,
     AgentEntry,
+    Arguments,
     CoreState,
     QueueEntry,
+    arguments_note,
     elf_note,
     target_version,
     write_note,
@@ -59,6 +61,8 @@ class LoadedImage:
     """Bytes of the device, at their addresses in memory."""
     host: tuple[int, bytes] | None = None
     """Where the file itself is in the memory of the host, for a ``memory://`` URI."""
+    arguments: Arguments = ()
+    """The names and types of the first arguments of its kernels, where the file does not have them."""
 
 
 @frozen
@@ -132,6 +136,8 @@ class CoreContents:
         """How many registers of waves are 0 because nothing is known of them."""
         self.lost: set[str] = set()
         """The stop reasons of waves that have no place in the file."""
+        self.arguments: dict[int, Arguments] = {}
+        """The names of arguments, by the addresses of code objects that do not have them."""
 
     def add_memory(self, machine: Machine, images: list[LoadedImage]) -> None:
         """Add the global memory of the machines, and of code objects what is not in it."""
@@ -193,6 +199,7 @@ class CoreContents:
 
     def finish(self, images: list[LoadedImage]) -> None:
         """Add what the runtime knows of the code objects."""
+        self.arguments = {image.address & (1 << 64) - 1: image.arguments for image in images}
         names = [image.uri.encode("utf-8", "surrogateescape") + b"\0" for image in images]
         size = R_DEBUG.size + LINK_MAP.size * len(images) + sum(map(len, names))
         address = self.allocate(size)
@@ -583,7 +590,8 @@ def write_gpu(file: BinaryIO, contents: CoreContents) -> None:
 
 def _gpu_note(contents: CoreContents) -> bytes:
     form = contents.form
-    return elf_note(write_note(contents.state, agent_size=form.agent_size, queue_size=form.queue_size))
+    note = elf_note(write_note(contents.state, agent_size=form.agent_size, queue_size=form.queue_size))
+    return note + arguments_note(contents.arguments)
 
 
 def _host_notes(contents: CoreContents) -> bytes:

@@ -265,6 +265,8 @@ class Kernels:
     metadata: Metadata | None
     processor: str | None
     problems: tuple[DwarfGpuError, ...]
+    given: tuple[tuple[str, str | None], ...] = ()
+    """The names and types that `with_arguments` has given to the first arguments of each."""
 
     def with_arguments(self, given: Sequence[tuple[str, str | None]]) -> Kernels:
         """Return them with names and types for the first arguments of each, which a compiler has left out."""
@@ -277,7 +279,7 @@ class Kernels:
             args = (*told, *known[len(given) :])
             return evolve(kernel, metadata=evolve(kernel.metadata, args=args))
 
-        return evolve(self, kernels=(*map(named, self.kernels),))
+        return evolve(self, kernels=(*map(named, self.kernels),), given=(*given,))
 
     def named(self, name: str) -> list[Kernel]:
         """Return the kernels with a name: their own, that of a symbol, or one of those in the metadata."""

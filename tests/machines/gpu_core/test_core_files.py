@@ -3,6 +3,7 @@
 import re
 import struct
 import subprocess
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +19,10 @@ from dwarfgpu.machines.gpu_core.note import (
     AgentEntry,
     CoreState,
     QueueEntry,
+    arguments_note,
     elf_note,
     exceptions_in,
+    read_arguments,
     read_note,
     target_version,
     write_note,
@@ -111,6 +114,21 @@ def test_fields_are_where_the_kernel_has_them():
     assert struct.unpack_from("<2Q", queue, 0)[1] == 0x8000
     assert struct.unpack_from("<QII", queue, 32) == (0x7000, 3, 7)
     assert struct.unpack_from("<I", queue, 52) == (2,)
+
+
+def test_the_names_of_arguments_are_a_note_of_their_own():
+    known = {0x7EC000000000: (("x", "float*"), ("n", None)), 0x1000: ()}
+    note = arguments_note(known)
+    length, size, kind = struct.unpack("<III", note[:12])
+    assert (note[12 : 12 + length], kind) == (b"dwarfgpu\0", 0x44475055)
+    assert read_arguments(note[24 : 24 + size]) == {0x7EC000000000: known[0x7EC000000000]}
+    assert arguments_note({0x1000: ()}) == b""
+
+
+@given(st.binary() | st.sampled_from([b"[]", b'{"x": []}', b'{"1": [[1, "x"]]}', b'{"1": [["x"]]}', b"[" * 9999]))
+def test_damaged_names_of_arguments(data):
+    with suppress(MalformedFile):
+        assert isinstance(read_arguments(data), dict)
 
 
 def test_the_owner_exceptions_and_engines_of_a_note():
