@@ -15,6 +15,7 @@ from dwarfgpu.dap.requests import RequestArguments
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH, Breakpoint
 from dwarfgpu.execution.checks.findings import CHECKS
+from dwarfgpu.execution.control.debugging import watched_object
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.breakpoints import set_watchpoint
 from dwarfgpu.questions.execution import KernelRun
@@ -303,10 +304,10 @@ def data_info(session: DebugSession, arguments: RequestArguments) -> Json:
         lane = debugger.lane if lane is None else lane
         try:
             session.debugging  # noqa: B018 (an error where nothing can run)
-            found = debugger.frame.expression(text).find(debugger.frame.lane(lane))
+            found = watched_object(debugger.frame.expression(text), lane)
         except DwarfGpuError as error:
             return {"dataId": None, "description": error.message}
-    is_in_memory = found.address is not None
+    is_in_memory = found is not None and found.address is not None
     where = "" if lane is None else f" in lane {lane} of wave {(wave or 0) + 1}"
     return {
         "dataId": json.dumps([wave, lane, frame, text]),

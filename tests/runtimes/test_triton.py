@@ -26,6 +26,7 @@ from dwarfgpu.program.values.tensors import Layout, TensorBytes
 from dwarfgpu.render.values import value_text
 from dwarfgpu.runtimes.triton.program import TensorOrigin
 from dwarfgpu.runtimes.triton.variables import Assigned, with_variables
+from tests.builders.dap_client import INITIALIZE, LocalClient
 from tests.builders.folders import ROOT
 from tests.conftest import lacking
 
@@ -277,6 +278,40 @@ def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:
     ):
         assert part in done.stdout, done.stdout + done.stderr
     assert done.stdout.count("New value = 1\n") == done.stdout.count("New value") == 2
+
+
+def test_an_editor_shows_and_watches_tensors(run: Runs) -> None:
+    """They cannot be assigned to; one that is not assigned yet can be watched."""
+    client = LocalClient()
+    try:
+        client.ask("initialize", **INITIALIZE)
+        number = client.send("launch", program=sys.executable, args=[str(PROGRAMS / "add.py")])
+        client.event("initialized")
+        source = {"path": str(PROGRAMS / "add.py")}
+        client.ask("setBreakpoints", source=source, breakpoints=[{"line": 17}])
+        client.ask("configurationDone")
+        assert client.answer(number)["success"]
+        thread = client.event("stopped")["threadId"]
+        frame = client.top(thread)["id"]
+        known = client.scope("Locals", thread)
+        assert known["a"]["type"].startswith("tensor<256xf32, ")
+        element = client.parts(known["a"]["variablesReference"], start=3, count=1)["[3]"]
+        assert (element["value"], element["evaluateName"]) == ("3", "a[3]")
+        refused = "the value is gathered from all waves of the program, so it has no location to assign to"
+        scopes = {each["name"]: each for each in client.ask("scopes", frameId=frame)["scopes"]}
+        (place,) = (each["variablesReference"] for name, each in scopes.items() if name.startswith("Locals"))
+        for part, name in ((known["a"]["variablesReference"], "[3]"), (place, "a")):
+            assert client.fails("setVariable", variablesReference=part, name=name, value="1").startswith(refused)
+        assert client.fails("setExpression", expression="at[3]", value="1", frameId=frame).startswith(refused)
+        info = client.ask("dataBreakpointInfo", name="b[3]", frameId=frame)
+        assert (info["accessTypes"], info["description"]) == (["write"], "b[3] in lane 0 of wave 1")
+        (point,) = client.ask("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"]}])["breakpoints"]
+        assert point["verified"]
+        stop = client.goes("continue", thread)
+        assert (stop["reason"], client.line(stop["threadId"])) == ("data breakpoint", 17)
+        assert client.value("b[3]", thread=stop["threadId"]) == "1"
+    finally:
+        client.close()
 
 
 def test_a_layout_is_a_linear_map() -> None:

@@ -250,7 +250,7 @@ class Debugging:
         expression = place.expression(text)
         if is_constant(expression.tree):
             raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
-        object_ = _found(expression, lane)
+        object_ = watched_object(expression, lane)
         if condition is not None:
             _check_in_lane(condition, place)
         call = WatchedCall(
@@ -349,7 +349,7 @@ class Debugging:
         call, kind = point.watched.call, point.watched.type
         lane = place.lane(call.lane)
         if kind is None:
-            object_ = _found(place.expression(point.text), call.lane)
+            object_ = watched_object(place.expression(point.text), call.lane)
         else:
             object_ = Object(kind, place.around(lane).memory(point.watched.place)).as_it_is()
         call = evolve(call, plan=self.running.launched.plan)
@@ -841,7 +841,7 @@ def _tensors_of(expression: SourceExpression) -> list[TensorVariable]:
     return [variable for variable in named if isinstance(variable, TensorVariable)]
 
 
-def _found(expression: SourceExpression, lane: int) -> Object | None:
+def watched_object(expression: SourceExpression, lane: int | None) -> Object | None:
     """Return what an expression means in a lane; None of a tensor that the program has not assigned yet."""
     try:
         return expression.find(expression.frame.lane(lane)).as_it_is()

@@ -991,7 +991,7 @@ def location_of(value: Object) -> Location:
     """Return where an object is; raise `Unavailable` for one that is in no location."""
     storage = value.place.storage
     if not isinstance(storage, Located):
-        raise unavailable("no_location", "the value is in no location")
+        raise unavailable("no_location", storage.without_location)
     return storage.moved(value.place.bit_offset)
 
 

@@ -26,7 +26,7 @@ from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
 from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.scopes import names_within, scope_of_name
-from dwarfgpu.program.frames.answers import Quantity, store
+from dwarfgpu.program.frames.answers import Quantity, location_of, store
 from dwarfgpu.program.frames.history import NOTHING, READ_ONLY, Remembered
 from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names, variable_called
 from dwarfgpu.program.frames.reasons import LAUNCH_UNKNOWN, UNDEFINED_RULE, Unavailable, lost_register, unavailable
@@ -749,6 +749,7 @@ class Evaluator:
         target = target.target()
         scalar = target.scalar
         if scalar is None:
+            location_of(target)  # without one, its elements cannot be assigned either
             message = f"a value of the type {safe_text(target.type)} cannot be assigned as a whole"
             raise UsageError(message, hint="assign its members or elements", kind="not_a_scalar")
         kind = target.type

@@ -94,6 +94,8 @@ class Storage:
     """A `ByteOrder`."""
     is_bounded = False
     """Whether an index outside of an array is an error, as in Python, and not the memory beside it, as in C."""
+    without_location = "the value is in no location"
+    """Why what it holds cannot be assigned to, if it is not `Located`."""
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         """Read bits, and a mask of those that have no value."""

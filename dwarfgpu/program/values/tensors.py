@@ -175,6 +175,7 @@ class TensorBytes(Bytes):
 
     __slots__ = ("data", "layout", "undefined")
     is_bounded = True
+    without_location = "the value is gathered from all waves of the program, so it has no location to assign to"
 
     def __init__(self, data: bytes, undefined: bytes, layout: Layout) -> None:
         super().__init__(data, "little", undefined)
