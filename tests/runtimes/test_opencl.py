@@ -83,6 +83,7 @@ MISUSES = {
     "unread": ("clEnqueueReadBuffer fails with CL_INVALID_VALUE, and nothing looks at that", "at {unread} in main"),
     "il": ("programs in SPIR-V are not supported: give clCreateProgramWithSource", "at {il} in main"),
     "filling": ("clEnqueueFillBuffer writes `out` from {out} while it is mapped for reading", "at {filling} in main"),
+    "changed": ("add writes `out` from {out} while it is mapped for reading", "at {changed} in main"),
     "overlap": ("bytes 60 to 63 of `out` from {out} are mapped for writing already: CL_INVALID_OPERATION",),
     "host": ("the host accesses byte 4 of `out` from {out}", "at {host} in main"),
     "leak": ("`out` from {out} was not released: 256 bytes", "no error, 1 buffer not freed"),
@@ -153,6 +154,7 @@ def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     done = dwarfgpu("exec", built("misuse"), mistake)
     for text in MISUSES[mistake]:
         assert text.format(**PLACES) in joined(done.stderr)
+    assert done.returncode < 128, "a signal has ended it"
     mended = dwarfgpu("exec", built("misuse"), mistake, "mended")
     assert (mended.returncode, mended.stderr.rpartition(",")[2]) == (0, " no error\n")
 

@@ -28,6 +28,7 @@ from dwarfgpu.runtimes.opencl.objects import (
     ClDevice,
     ClEvent,
     ClKernel,
+    ClMapping,
     ClMemory,
     ClObject,
     ClPlatform,
@@ -367,10 +368,13 @@ class OpenClProgram(CallingProgram):
                     self.problem("host-early", f"the host changes {what}, which has not ended", command.call)
             for used in filter(None, (each.host_memory for each in command.does.uses if isinstance(each, ClMemory))):
                 used.unseen = None
-            self._check_maps(call, command)
+            shown = self._check_maps(command)
             done = command.does.run(call)
             if inspect.iscoroutine(done):
                 await done
+            for memory, mapping, content in shown:
+                if self.device.read(memory.address, memory.size) != content:
+                    self._report_map(command, memory, mapping)
             await call.done()  # what it copies is there before others know that it has ended
             for followed in self.followed:
                 await followed.refresh(call)
@@ -388,16 +392,22 @@ class OpenClProgram(CallingProgram):
                 each.uses -= 1
                 self.end_unused(call, each)
 
-    def _check_maps(self, call: HostCall, command: ClCommand) -> None:
-        """Report memory that a command uses while the host has it (OpenCL API 3.0, 5.5.4)."""
-        does = command.does
-        for memory in does.uses if does.is_access else ():
-            for mapping in memory.mapped if isinstance(memory, ClMemory) else ():
+    def _check_maps(self, command: ClCommand) -> list[tuple[ClMemory, ClMapping, bytes]]:
+        """Report memory that a command uses while the host has it; return what it must not change (API 3.0, 5.5.4)."""
+        does, shown = command.does, []
+        for memory in (each for each in does.uses if isinstance(each, ClMemory) and does.is_access):
+            for mapping in memory.mapped:
                 if mapping.is_written or memory is does.writes:
-                    verb, purpose = ("uses", "writing") if mapping.is_written else ("writes", "reading")
-                    name = does.kernel or self.name_of_call(command.call)
-                    message = f"{name} {verb} {self.named(memory)} while it is mapped for {purpose}"
-                    self.problem("map", message, command.call, ("mapped", mapping.call), ("created", memory.origin))
+                    self._report_map(command, memory, mapping)
+                elif does.kernel:
+                    shown.append((memory, mapping, self.device.read(memory.address, memory.size)))
+        return shown
+
+    def _report_map(self, command: ClCommand, memory: ClMemory, mapping: ClMapping) -> None:
+        verb, purpose = ("uses", "writing") if mapping.is_written else ("writes", "reading")
+        name = command.does.kernel or self.name_of_call(command.call)
+        message = f"{name} {verb} {self.named(memory)} while it is mapped for {purpose}"
+        self.problem("map", message, command.call, ("mapped", mapping.call), ("created", memory.origin))
 
     def _set(self, command: ClCommand, status: int) -> None:
         command.status = status
@@ -462,8 +472,12 @@ class OpenClProgram(CallingProgram):
                 call.protect(*self.closed.pop(command), OPEN)
                 return 1
         buffer = self.device.arena.holding(address)
-        if buffer is None or not self.opened[buffer.address, READABLE] or address >= buffer.address + buffer.pages:
+        if buffer is None or buffer.freed is not None or address >= buffer.address + buffer.pages:
             return super().violated(call, address)
+        if not self.opened[buffer.address, READABLE]:
+            super().violated(call, address)
+            call.protect(buffer.address, buffer.pages, OPEN)
+            return 1
         objects = (each for each in self.objects.values() if isinstance(each, ClMemory) and each.mappings)
         memory = next(each for each in objects if self.device.arena.holding(each.address) is buffer)
         mapped = next(chain.from_iterable(memory.mappings.values())).call

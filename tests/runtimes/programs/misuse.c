@@ -54,6 +54,12 @@ int main(int count, char **words) {
     clEnqueueNDRangeKernel(queue, local_sum, 1, NULL, &grid, &group, 0, NULL, NULL);
     clReleaseKernel(local_sum);
   }
+  if (!strcmp(mistake, "changed")) {
+    clEnqueueFillBuffer(queue, out, &n, sizeof n, 0, 64, 0, NULL, NULL);
+    there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, NULL, NULL);
+    if (IS("changed")) clEnqueueNDRangeKernel(queue, add, 1, NULL, &grid, &group, 0, NULL, NULL);
+    clEnqueueUnmapMemObject(queue, out, there, 0, NULL, NULL);
+  }
   if (!strcmp(mistake, "later")) { // the host has the map behind the kernel
     clEnqueueNDRangeKernel(queue, add, 1, NULL, &grid, &group, 0, NULL, NULL);
     there = clEnqueueMapBuffer(queue, out, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, NULL, NULL, NULL);
