@@ -321,7 +321,12 @@ async def load_data(call: HostCall, module: int, image: int, *_options: int) -> 
 
 @API("hipError_t hipModuleUnload(void *module)")
 def unload(call: HostCall, module: int) -> int:
-    return errors.SUCCESS if call.process.binaries.pop(module, None) is not None else Failure(errors.INVALID_HANDLE)
+    binary: FatBinary | None = call.process.binaries.pop(module, None)
+    if binary is None:
+        return Failure(errors.INVALID_HANDLE)
+    if binary.module is not None:
+        binary.module.unload()
+    return errors.SUCCESS
 
 
 def _binary(call: HostCall, module: int) -> FatBinary | None:
