@@ -1,0 +1,194 @@
+// Kernels that make a NaN or an infinity out of numbers, and with MENDED do not. The line that makes it ends with /// and
+// its operand. `in` is 0, 1, 2 ..., `count` too; `zero` is 0.
+#ifdef MENDED
+#define OR(mended, faulty) mended
+#else
+#define OR(mended, faulty) faulty
+#endif
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define GID get_global_id(0)
+#define LID get_local_id(0)
+#define KERNEL(name) kernel void name(global float *out, global const float *in, global const int *count, float zero)
+
+// --- Divisions
+
+KERNEL(mean) {
+  float s = 0, n = OR(1, 0);
+  for (int k = 0; k < 4; k++)
+    if (in[GID] > 100 + k) {
+      s += in[GID];
+      n += 1;
+    }
+  out[GID] = s / n; /// n
+}
+KERNEL(reciprocal) {
+  float x = in[GID] + OR(1, 0);
+  out[GID] = 1.0f / x; /// x
+}
+KERNEL(by_count) {
+  int n = count[GID] + OR(1, 0);
+  out[GID] = in[GID] / n; /// n
+}
+float ratio(float part, float whole) {
+  return part / whole; /// whole
+}
+KERNEL(ratio_in_function) {
+  out[GID] = ratio(in[GID], in[GID] - OR(0.5f, 7.0f));
+}
+KERNEL(double_ratio) {
+  double s = in[GID], n = in[GID] - OR(0.5, 9.0);
+  out[GID] = s / n; /// n
+}
+KERNEL(normalized) {
+  float x = in[GID], y = zero;
+  float length = sqrt(x * x + y * y);
+  out[GID] = y / (length + OR(1e-6f, 0.0f)); /// length
+}
+KERNEL(native_ratio) {
+  float n = in[GID] - OR(0.5f, 3.0f);
+  out[GID] = native_divide(2.0f, n); /// n
+}
+KERNEL(remainder_by_zero) {
+  float n = in[GID] + OR(1.0f, 0.0f);
+  out[GID] = fmod(17.0f, n); /// n
+}
+
+// --- Roots and logarithms
+
+KERNEL(root) {
+  float x = in[GID] - OR(0.0f, 5.0f);
+  out[GID] = sqrt(x); /// x
+}
+KERNEL(double_root) {
+  double x = in[GID] - OR(0.0, 5.0);
+  out[GID] = sqrt(x); /// x
+}
+KERNEL(inverse_root) {
+  float x = in[GID] + OR(1.0f, 0.0f);
+  out[GID] = rsqrt(x); /// x
+}
+KERNEL(logarithm) {
+  float x = in[GID] - OR(-1.0f, 5.0f);
+  out[GID] = log(x); /// x
+}
+KERNEL(entropy) {
+  float p = in[GID] / 255.0f;
+  out[GID] = OR(p > 0 ? p * log2(p) : 0, p * log2(p)); /// p
+}
+KERNEL(variance) {
+  float mean = in[GID] + 0.1f, square = mean * mean;
+  float difference = square - mean * mean - OR(0.0f, 0.001f);
+  out[GID] = sqrt(difference < OR(0.0f, -1.0f) ? 0 : difference); /// difference
+}
+KERNEL(power) {
+  float base = in[GID] - OR(0.0f, 2.5f);
+  out[GID] = pow(base, 0.5f); /// base
+}
+KERNEL(arc) {
+  float x = in[GID] / OR(255.0f, 250.0f);
+  out[GID] = acos(x); /// x
+}
+
+// --- Overflow
+
+KERNEL(product) {
+  float x = in[GID] * 1e30f;
+  out[GID] = x * OR(1e3f, 1e8f); /// x
+}
+KERNEL(growth) {
+  float x = in[GID];
+  for (int k = 0; k < 8; k++)
+    x = x * OR(10.0f, 1e6f); /// x
+  out[GID] = x;
+}
+KERNEL(fused) {
+  float x = in[GID] * 1e36f;
+  out[GID] = fma(x, OR(0.25f, 2.0f), x); /// x
+}
+KERNEL(exponential) {
+  float x = in[GID];
+  out[GID] = exp(OR(-x, x)); /// x
+}
+KERNEL(scaled) {
+  int n = count[GID];
+  out[GID] = ldexp(1.0f, OR(n / 2, n)); /// n
+}
+KERNEL(to_half) {
+  float x = in[GID] * OR(100.0f, 1000.0f);
+  half h = (half)x; /// x
+  out[GID] = h;
+}
+KERNEL(half_sum) {
+  half x = (half)(in[GID] * 200.0f);
+  half y = x + OR((half)1, x); /// x
+  out[GID] = y;
+}
+KERNEL(half_pair) {
+  half2 x = (half2)((half)in[GID], (half)(in[GID] * 100.0f));
+  half2 y = x * OR((half2)(1, 2), (half2)(1, 8)); /// x
+  out[GID] = y.x + y.y;
+}
+KERNEL(to_float) {
+  double x = in[GID] * OR(1e30, 1e38);
+  float y = (float)x; /// x
+  out[GID] = y;
+}
+KERNEL(to_integer) {
+  float x = in[GID] * OR(1e6f, 1e9f);
+  int n = (int)x; /// x
+  out[GID] = n;
+}
+
+// --- Infinities that meet
+
+KERNEL(all_masked) {
+  float score = count[GID] > OR(-1, 9) ? in[GID] : -INFINITY;
+  float most = score;
+  out[GID] = exp(score - most); /// score
+}
+KERNEL(masked_weight) {
+  float mask = count[GID] > OR(-1, 9) ? 1.0f : -INFINITY;
+  out[GID] = mask * zero; /// mask
+}
+KERNEL(inf_by_inf) {
+  float limit = count[GID] > OR(256, 128) ? INFINITY : 1.0f;
+  out[GID] = limit / limit; /// limit
+}
+
+// --- On the way
+
+KERNEL(by_local_memory) {
+  local float tile[64];
+  float n = in[GID] - OR(0.5f, 70.0f);
+  tile[LID] = zero / n; /// n
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float s = 0;
+  for (int k = 0; k < 64; k++)
+    s += tile[k];
+  out[GID] = s;
+}
+KERNEL(by_array) {
+  float tmp[8];
+  for (int k = 0; k < 8; k++)
+    tmp[k] = zero / (k - OR(0.5f, 3.0f)); /// k
+  out[GID] = tmp[count[GID] & 7];
+}
+KERNEL(compared) {
+  float n = in[GID] * zero + OR(1.0f, 0.0f);
+  float share = zero / n; /// n
+  if (share > 0.5f)
+    out[GID] = 1;
+  else
+    out[GID] = 2;
+}
+KERNEL(converted) {
+  float n = in[GID] - OR(0.5f, 8.0f);
+  float share = zero / n; /// n
+  out[GID] = (int)share;
+}
+KERNEL(component) {
+  float4 v = (float4)(in[GID], zero, 1, 2);
+  float4 w = v / (v.y + OR(1.0f, 0.0f)); /// v
+  out[GID] = w.z;
+}
