@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.report import RunReport
 
 _RACE, _BARRIER, _OUTSIDE = "C11, 5.1.2.4 (25)", "OpenCL C 2.0, 6.13.8", "C11, 6.5.6 (8)"
+_NUMBERS = "IEEE 754-2019, 7.2 to 7.4"
 _ALIGN, _UNDEFINED = "C11, 6.3.2.3 (7)", "C11, 6.3.2.1 (2)"
 _ORDER, _INSIDE = "put a barrier or an atomic operation between both", "correct the index, or what limits it"
 _ROWS = (
@@ -53,6 +54,12 @@ _ROWS = (
      "initialize the variable", f.UNDEFINED_ADDRESS),
     ("init-store", _UNDEFINED, "No bit that nothing has written is stored in global memory.",
      "initialize the variable", f.UNDEFINED_STORE),
+    ("nan-made", _NUMBERS, "A NaN is not made of numbers that are none.",
+     "look at the divisor, the argument of the root or the logarithm, or the infinities", f.MADE_NAN),
+    ("nan-infinity", _NUMBERS, "An infinity is not made of finite numbers.",
+     "look at the divisor, or scale the numbers", f.MADE_INFINITY),
+    ("nan-integer", "C11, 6.3.1.4 (1)", "An integer can hold the number that it is made of.",
+     "limit the number first, or use a larger type", f.TOO_LARGE),
 )  # fmt: skip
 """By rule: the clause, what must hold, what to do, and the kinds of findings."""
 _SEVERITIES: dict[str, Severity] = {f.SAME_VALUE: NOTE, f.IN_WAVE: WARNING}
@@ -99,7 +106,7 @@ def lost_checks(earlier: Mapping[str, Any], result: RunReport, checks: Iterable[
 
 
 def _file_finding(finding: NamedFinding, file: str) -> FileFinding:
-    rule, source = rule_of(finding), finding.sides[-1].line
+    rule, source = rule_of(finding), finding.sides[0 if finding.check == f.NAN else -1].line
     severity: Severity = rule.severity
     return FileFinding(
         rule, severity, finding.message, rule.clause, file, None, None, path_of(finding), source, None, executed=finding

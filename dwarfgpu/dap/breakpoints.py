@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LABELS = {
     "race": "Data races", "barrier": "Barriers that not all work-items reach",
     "wait": "Registers used before they are loaded", "bounds": "Accesses outside of the buffer of their pointer",
-    "init": "Values used before they are set",
+    "init": "Values used before they are set", "nan": "NaNs and infinities made of numbers",
 }  # fmt: skip
 FILTERS = {
     "fault": "Memory faults, and other errors of a wave", "trap": "Traps: abort(), assert(), debugtrap",

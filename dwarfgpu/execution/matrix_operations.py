@@ -56,7 +56,8 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     texts.append(_registers(writer, other) if other.kind in _FILES else writer.name(constant_of(other, shape)))
     if shape.is_sparse:
         texts.append(f"{_registers(writer, third)}[:, :, 0]")
-    call = f"{writer.name(multiplied)}({writer.name(shape)}, {writer.name(modifiers)}, {', '.join(texts)})"
+    function = writer.name(writer.observed(multiplied))
+    call = f"{function}({writer.name(shape)}, {writer.name(modifiers)}, {', '.join(texts)})"
     file, first, count = _FILES[target.kind], target.index, target.count
     writer.write(f"x = {call}")
     if shape.result_bits == 16 and writer.generation == 11:
@@ -80,7 +81,8 @@ def _write_narrow(writer: BlockWriter, instruction: GpuInstruction, shape: Matri
     texts.append(_registers(writer, third) if third.kind in _FILES else writer.name(constant_of(third, shape)))
     scales = [each for number in (0, 1) if (each := instruction.operand(f"scale_src{number}")) is not None]
     texts += [f"{_registers(writer, operand)}[:, :, 0]" for operand in scales]
-    writer.write(f"x = {writer.name(narrow_product)}({writer.name(shape)}, {writer.name(types)}, {', '.join(texts)})")
+    function = writer.name(writer.observed(narrow_product))
+    writer.write(f"x = {function}({writer.name(shape)}, {writer.name(types)}, {', '.join(texts)})")
     _write_result(writer, instruction.destinations[0])
 
 

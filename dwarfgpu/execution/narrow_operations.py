@@ -129,7 +129,7 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
         if operand.negated:
             text = f"negative({text})"
         texts.append(writer.flushed_source(text, "f4"))
-    call = f"{writer.name(_MIXED[instruction.name])}({', '.join(texts)})"
+    call = f"{writer.name(writer.observed(_MIXED[instruction.name]))}({', '.join(texts)})"
     destination = instruction.destinations[0]
     if instruction.name.endswith("f32"):
         writer.set_vector(destination, call, "f32", instruction)
@@ -203,7 +203,7 @@ def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
     if not is_integer and instruction.encoding == "VOP3P":
         other = f"absolute({other})" if signs[1] & 4 else other
         other = f"negative({other})" if signs[0] & 4 else other
-    call = f"{writer.name(function)}({', '.join([*texts, other])})"
+    call = f"{writer.name(writer.observed(function))}({', '.join([*texts, other])})"
     writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=not is_integer)
 
 

@@ -138,7 +138,8 @@ FINDINGS = findings_of("entry-string", "entries")
 CHECK = option(
     "-check KINDS",
     "find data races (race), missed barriers (barrier), missing waits (wait), accesses outside buffers "
-    "(bounds), misaligned accesses (align) and uninitialized values (init); --check: all",
+    "(bounds), misaligned accesses (align) and uninitialized values (init); --check: all of these. nan finds NaNs and "
+    "infinities that are made of numbers",
     bare="all",
 )
 CLOSED = (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.run_checks import path_of, rule_of
+from dwarfgpu.execution.checks.findings import NAN
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import global_ids, group_words, items_text
 from dwarfgpu.render.layout import Record, artifact, counted, fact, fitted, lanes_text, shown
@@ -63,6 +64,8 @@ def times(finding: NamedFinding) -> str:
     """Return how often it happened."""
     if finding.reach is not None:
         return counted(finding.count, "access", "accesses")
+    if finding.check == NAN:
+        return counted(finding.count, "number")
     return counted(finding.count, "hazard") + (f" of {finding.places} pairs of instructions" * (finding.places > 1))
 
 
@@ -144,11 +147,13 @@ SIDE = Record(
     "work_items=side.items lane=side.lane work_item=side.item? is_scalar=side.is_scalar value",
     fact("global_ids", value=lambda each: global_ids(each.side.items, each.origin)),
 )
+OPERAND = Record("name value file=changed.file? line=changed.line? pc=changed.address#?")
 FINDING = Record(
     fact("rule", value=lambda finding: rule_of(finding).name),
     "message",
     fact("path", value=lambda finding: [*path_of(finding)]),
     "check kind severity space address# size? register? variable is_certain reach? hazards=count pairs=places",
+    fact("operands?", value=lambda finding: [*map(OPERAND.json, finding.operands)] or None),
     fact("sides", value=lambda finding: [*map(SIDE.json, finding.sides)]),
 )
 

@@ -23,6 +23,7 @@ from dwarfgpu.execution.checks.findings import (
     BARRIER,
     BOUNDS,
     INIT,
+    NAN,
     RACE,
     READ,
     WAIT,
@@ -33,6 +34,7 @@ from dwarfgpu.execution.checks.findings import (
 )
 from dwarfgpu.execution.checks.init_check import InitCheck
 from dwarfgpu.execution.checks.kept_state import KeptState, size_of
+from dwarfgpu.execution.checks.nan_check import NanCheck
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
@@ -103,6 +105,11 @@ class CheckedMemory(MemoryAccess):
             self.init_check = InitCheck(
                 memory, settings, self._side, lambda: self.order.first, generation=generation, **others
             )
+        self.nan_check: NanCheck | None = None
+        if NAN in settings.checks:
+            self.nan_check = NanCheck(
+                memory, settings, self._side, lambda: self.order.first, generation=generation, **others
+            )
         self.launched: list[tuple[int, list[str], Any, Any]] = []
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
@@ -116,7 +123,7 @@ class CheckedMemory(MemoryAccess):
         """What was found, errors first."""
         every = [self.races.found, self.barrier_check.found, self.wait_check.found]
         every += [self.bounds.found] if self.bounds is not None and BOUNDS in self.settings.checks else []
-        every += [check.found for check in (self.align, self.init_check) if check is not None]
+        every += [check.found for check in (self.align, self.init_check, self.nan_check) if check is not None]
         found = [finding for check in every for finding in check.values()]
         return sorted(found, key=lambda finding: not finding.is_error)
 
@@ -165,6 +172,8 @@ class CheckedMemory(MemoryAccess):
                 self.bounds.set_arguments(kernarg, data or b"")
         if self.init_check is not None:
             self.init_check.use(local, group_of, scratch)
+        if self.nan_check is not None:
+            self.nan_check.use(local, group_of, scratch)
 
     def undefined_bytes(self, batch: WaveBatch, row: int, lane: int, space: str, address: int, size: int) -> bytes:
         if self.init_check is None:
@@ -178,8 +187,8 @@ class CheckedMemory(MemoryAccess):
         return b"".join(word[row, lane].tobytes() for word in words)[address - first :][:size]
 
     def _every_check(self) -> list[KeptState]:
-        checks = self.order, self.races, self.barrier_check, self.wait_check, self.bounds, self.align, self.init_check
-        return [check for check in checks if check is not None]
+        checks = self.order, self.races, self.barrier_check, self.wait_check, self.bounds, self.align
+        return [check for check in (*checks, self.init_check, self.nan_check) if check is not None]
 
     def saved(self) -> list[dict[str, Any]]:
         return [check.saved() for check in self._every_check()]
@@ -233,6 +242,16 @@ class CheckedMemory(MemoryAccess):
         self, writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess
     ) -> bool:
         """Write an instruction, behind what tells the checks of it; return whether it ends the block."""
+        if self.nan_check is None:
+            return self._write_checked(writer, instruction, address, memory)
+        self.nan_check.write(writer, instruction, address)
+        ends = self._write_checked(writer, instruction, address, memory)
+        self.nan_check.write_behind(writer)
+        return ends
+
+    def _write_checked(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess
+    ) -> bool:
         if self.init_check is not None:
             self.init_check.write(writer, instruction, address)
         action, name = actions.action_of(instruction, self.generation), instruction.name
@@ -647,6 +666,8 @@ class CheckedMemory(MemoryAccess):
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         super().store(batch, space, address, size, values)
+        if self.nan_check is not None and space not in (GLOBAL, LOCAL):
+            self.nan_check.changed.clear()  # private memory may be among what was written
         if self.bounds is not None and self.bounds.stored:
             self.bounds.stored = self.bounds.stored[len(values) :]
 
@@ -665,6 +686,8 @@ class CheckedMemory(MemoryAccess):
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
         if self._is_misaligned(address, size * len(values)) or not super().store_private(batch, address, size, values):
             return False
+        if self.nan_check is not None:
+            self.nan_check.note_change(batch, address, size * len(values))
         bounds = self.bounds
         if bounds is not None and (bounds.stores_pointers or bounds.pointers):
             count = len(values) if size == 4 else 1

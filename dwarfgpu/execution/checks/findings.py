@@ -13,10 +13,13 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from dwarfgpu.execution.faults import NamedBuffer
 
-RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT = "race", "barrier", "wait", "bounds", "align", "init"
-CHECKS = RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT
+RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT, NAN = "race", "barrier", "wait", "bounds", "align", "init", "nan"
+MISTAKES = RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT
+"""What `all` means: a program may make infinities on purpose."""
+CHECKS = *MISTAKES, NAN
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 LEFT_OUT = "left-out"
+MAKE, LOSE = "make", "lose"
 """What a side does."""
 READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
     "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",
@@ -37,6 +40,20 @@ UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (
     "branch on an uninitialized value",
     "address of an uninitialized value", "uninitialized value stored in global memory",
 )  # fmt: skip
+MADE_NAN, MADE_INFINITY = "NaN made of numbers", "infinity made of finite numbers"
+TOO_LARGE = "number too large for an integer"
+"""What floating-point instructions make of their operands."""
+
+
+@frozen(eq=False)
+class MadeOf:
+    """A variable or a register that numbers were made of, in some lanes."""
+
+    name: str
+    values: Any
+    """By lane; None if the compiler has removed it."""
+    changes: Any = None
+    """The instructions that have changed it last, by lane, 0 where that is not known; None for all."""
 
 
 @frozen
@@ -161,6 +178,9 @@ class CheckFinding(KeptState):
         """The variable that was there, and whether it is so for certain, where only the running wave can tell."""
         self.needs: tuple[int, str] | None = None
         """What the address must be a multiple of, and what demands it."""
+        self.operands: tuple[tuple[str, str, int], ...] = ()
+        """What a number was made of, with values: variables that the line names, else registers. And the instructions
+        that have changed them last, 0 if these are not known."""
         self.count = 0
         self.identity = object()
         """Is the same for copies in checkpoints."""
@@ -175,7 +195,7 @@ def check_names(text: str, *, is_weak: bool) -> frozenset[str]:
     """Return the checks of a list such as ``race,barrier``, or ``all``; memory that is weak has none."""
     if is_weak:
         raise UsageError("checks and weak memory do not go together", hint="leave out --weak-memory")
-    names = CHECKS if text == "all" else [name.strip() for name in text.split(",")]
+    names = MISTAKES if text == "all" else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in CHECKS:
             hint = nearest_hint(name, CHECKS, f"the checks are {', '.join(CHECKS)}, or all")

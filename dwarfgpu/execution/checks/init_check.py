@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from dwarfgpu.execution.checks.findings import (
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
-from dwarfgpu.execution.checks.undefined_registers import DEFINED, origins_of, undefined_of
+from dwarfgpu.execution.checks.undefined_registers import DEFINED, UNDEFINED_BITS, FollowedBits
 from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, PropagationWriter, cells_of, compiled
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.lane_patterns import NO_LANES
@@ -89,7 +89,8 @@ MOST_ORIGINS = 8
 class InitCheck(KeptState):
     """Follows undefined bits, and tells where they count."""
 
-    CHANGING = "found", "_in_memory", "_read_at", "_partly"
+    CHANGING: ClassVar[tuple[str, ...]] = "found", "_in_memory", "_read_at", "_partly"
+    followed: FollowedBits = UNDEFINED_BITS
 
     def __init__(
         self,
@@ -129,7 +130,6 @@ class InitCheck(KeptState):
         self._given: list[Origins | None] = []
         self._stores = 0
         """Where numbers come from that the present instruction has loaded, or is given, and how many it has stored."""
-        self._block: BlockWriter | None = None
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         """Begin with the memory of other waves."""
@@ -153,11 +153,7 @@ class InitCheck(KeptState):
         name, lanes = instruction.name, writer.lanes
         if instructions.is_idle(instruction):
             return
-        if writer is not self._block:
-            self._block = writer
-            start = f"uz = {writer.name(undefined_of)}(b)"
-            writer.names |= {"Z": DEFINED, "D": NONE}
-            writer.write(f"{start}; uv = uz.vector; ua = uz.accumulation; us = uz.scalar")
+        self.open(writer)
         if name in instructions.CONTROL:
             self._write_control(writer, instruction, address)
             return
@@ -172,6 +168,13 @@ class InitCheck(KeptState):
             self._write_memory(writer, instruction, address, dsts)
         else:
             self._write_calculation(writer, instruction, address, dsts)
+
+    def open(self, writer: BlockWriter) -> None:
+        """Write what names the bits that this check follows, where a block begins or another check has done so."""
+        if writer.names.get("followed") is not self:
+            writer.names |= {"Z": DEFINED, "D": NONE, "followed": self}
+            start = f"uz = {writer.name(self.followed.of)}(b)"
+            writer.write(f"{start}; uv = uz.vector; ua = uz.accumulation; us = uz.scalar")
 
     def _write_control(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
         cell = _BRANCHES.get(instruction.name)
@@ -308,7 +311,7 @@ class InitCheck(KeptState):
 
     def clear(self, batch: WaveBatch, cell: Cell, pc: int) -> None:
         """Mark a register as written."""
-        known, (file, index) = undefined_of(batch), cell
+        known, (file, index) = self.followed.of(batch), cell
         if file == "scc":
             known.scc = NONE
         elif file == "s":
@@ -359,20 +362,19 @@ class InitCheck(KeptState):
 
     def origins_of(self, batch: WaveBatch, cell: Cell, pc: int) -> Origins:
         """Return where the undefined bits of a register come from: from itself if nothing is known."""
-        known, itself = origins_of(batch).get(cell), self.number(UndefinedOrigin(pc, register=cell))
+        known, itself = self.followed.origins(batch).get(cell), self.number(UndefinedOrigin(pc, register=cell))
         return itself if known is None else np.where(known != 0, known, itself)
 
-    @staticmethod
-    def bits_of(batch: WaveBatch, cell: Cell) -> Any:
+    def bits_of(self, batch: WaveBatch, cell: Cell) -> Any:
         """Return the undefined bits of a register."""
-        known, (file, index) = undefined_of(batch), cell
+        known, (file, index) = self.followed.of(batch), cell
         if file == "scc":
             return known.scc
         return (known.scalar if file == "s" else known.vector if file == "v" else known.accumulation)[index]
 
     def finish(self, batch: WaveBatch, cells: Iterable[Cell], origins: Origins | None) -> None:
         """Take note of where the undefined bits of results come from."""
-        known, noted = undefined_of(batch), origins_of(batch)
+        known, noted = self.followed.of(batch), self.followed.origins(batch)
         for cell in cells:
             bits, (file, index) = self.bits_of(batch, cell), cell
             if bits is DEFINED:
@@ -395,7 +397,7 @@ class InitCheck(KeptState):
 
     def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
         """Mark all bits of results as undefined in lanes where any bit of an operand is; of matrices in all lanes."""
-        known = undefined_of(batch)
+        known = self.followed.of(batch)
         flags: Lanes = NO_LANES
         matrix = matrix_of(step.instruction.name) is not None
         for cell in step.reads:
@@ -523,7 +525,7 @@ class InitCheck(KeptState):
                 UNDEFINED_BRANCH, batch, pc, waves[:, None] & np.broadcast_to(mask, (batch.count, batch.lanes)), origins
             )
         if cell == SCC:
-            undefined_of(batch).scc = NONE
+            self.followed.of(batch).scc = NONE
 
     def exec_is(self, batch: WaveBatch, bits: Any, step: UndefinedStep) -> None:
         """Look at what becomes EXEC."""
@@ -675,7 +677,7 @@ class UndefinedStep:
         propagation = PropagationWriter(self.model, self.instruction)
         if not propagation.write():
             return lambda batch: self.check.taint(batch, self)
-        return propagation.function(lambda batch, bits: self.check.exec_is(batch, bits, self))
+        return propagation.function(lambda batch, bits: self.check.exec_is(batch, bits, self), self.check.followed)
 
 
 class MemoryStep(UndefinedStep):
@@ -699,8 +701,9 @@ class MemoryStep(UndefinedStep):
         self.check.memory.write(writer, self.instruction)
         start = "v = b.vector; a = b.accumulation; s = b.scalar; m = b.mask"
         return compiled(
-            [start, "z = undefined_of(b); uv = z.vector; ua = z.accumulation; us = z.scalar", *writer.lines],
+            [start, "z = followed_of(b); uv = z.vector; ua = z.accumulation; us = z.scalar", *writer.lines],
             writer.names,
+            self.check.followed,
         )
 
 

@@ -49,6 +49,8 @@ class UndefinedMemory(MemoryAccess):
     """The undefined bits of the memory of one dispatch; addresses are those of the real registers."""
 
     elements = UndefinedElements
+    unwritten = 0xFF
+    """The bits of each byte of the memory of waves that nothing has written."""
 
     def __init__(self, memory: GlobalMemory, **others: Any) -> None:
         self.has_undefined = False
@@ -68,7 +70,8 @@ class UndefinedMemory(MemoryAccess):
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         """Use the memory of other waves, which nothing has written."""
-        super().use(np.full(local.shape, 0xFF, np.uint8), group_of, np.full(scratch.shape, 0xFF, np.uint8))
+        own = (np.full(each.shape, self.unwritten, np.uint8) for each in (local, scratch))
+        super().use(next(own), group_of, next(own))
 
     def set_undefined(self, start: int, size: int) -> None:
         """Mark bytes of global memory as undefined."""

@@ -1,4 +1,4 @@
-"""The undefined bits of the registers of waves: another batch beside theirs, with a 1 for each such bit."""
+"""Bits that are followed through the registers of waves: another batch beside theirs, with a 1 for each such bit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 from dwarfgpu.execution.batch import NOTHING, UNSET, VCC, WaveBatch
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
 
-NAME = "undefined"
-"""What a batch calls it."""
 DEFINED = np.zeros((1, 1), np.uint32)
 """The undefined bits of a vector register that has none. It is told by identity."""
 UNDEFINED = np.full((1, 1), LOW, np.uint32)
@@ -46,24 +44,33 @@ class UndefinedRegisters:
         return UndefinedRegisters(self.registers.join([other.registers for other in others]), origins)
 
 
-def undefined_of(batch: WaveBatch) -> WaveBatch:
-    """Return the undefined bits of the registers of waves; at first all bits of those that nothing has written."""
-    beside: UndefinedRegisters | None = batch.beside.get(NAME)
-    if beside is not None:
-        return beside.registers
-    known = WaveBatch(batch.waves, batch.lanes, 0, 0)
-    known.vector = [UNDEFINED if column is NOTHING else DEFINED for column in batch.vector]
-    known.accumulation = [UNDEFINED if column is NOTHING else DEFINED for column in batch.accumulation]
-    known.scalar = [LOW if number is UNSET else 0 for number in batch.scalar]
-    if known.scalar[VCC] and batch.lanes == 64:
-        known.scalar[VCC] = ALL
-    known.scc = 1
-    batch.beside[NAME] = UndefinedRegisters(known)
-    return known
+class FollowedBits:
+    """The bits that a check follows: their name in a batch, and whether those of unwritten registers are among them."""
+
+    def __init__(self, name: str, *, has_unwritten: bool) -> None:
+        self.name = name
+        self.has_unwritten = has_unwritten
+
+    def of(self, batch: WaveBatch) -> WaveBatch:
+        """Return the bits of the registers of waves."""
+        beside: UndefinedRegisters | None = batch.beside.get(self.name)
+        if beside is not None:
+            return beside.registers
+        known, unwritten = WaveBatch(batch.waves, batch.lanes, 0, 0), UNDEFINED if self.has_unwritten else DEFINED
+        known.vector = [unwritten if column is NOTHING else DEFINED for column in batch.vector]
+        known.accumulation = [unwritten if column is NOTHING else DEFINED for column in batch.accumulation]
+        known.scalar = [LOW if number is UNSET and self.has_unwritten else 0 for number in batch.scalar]
+        if known.scalar[VCC] and batch.lanes == 64:
+            known.scalar[VCC] = ALL
+        known.scc = int(self.has_unwritten)
+        batch.beside[self.name] = UndefinedRegisters(known)
+        return known
+
+    def origins(self, batch: WaveBatch) -> dict[tuple[str, int], Any]:
+        """Return where the bits of registers come from."""
+        self.of(batch)
+        origins: dict[tuple[str, int], Any] = batch.beside[self.name].origins
+        return origins
 
 
-def origins_of(batch: WaveBatch) -> dict[tuple[str, int], Any]:
-    """Return where the undefined bits of registers come from."""
-    undefined_of(batch)
-    origins: dict[tuple[str, int], Any] = batch.beside[NAME].origins
-    return origins
+UNDEFINED_BITS = FollowedBits("undefined", has_unwritten=True)

@@ -20,7 +20,7 @@ from attrs import evolve
 from dwarfgpu.execution import instructions, lane_moves
 from dwarfgpu.execution.batch import M0, VCC, VCC_HI, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, code_of, needed
-from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, undefined_of
+from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, FollowedBits
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -132,10 +132,10 @@ _TAINTED = {size: _tainted(size) for size in "248"}
 """All bits of a result if any bit of an operand is undefined, by the bytes of the result."""
 
 
-def compiled(lines: list[str], names: dict[str, Any]) -> Callable[[Any], None]:
-    """Return lines as a function of a batch."""
+def compiled(lines: list[str], names: dict[str, Any], followed: FollowedBits) -> Callable[[Any], None]:
+    """Return lines as a function of a batch, in which `followed_of` returns the bits of a check."""
     body = "\n".join(f" {line}" for line in lines)
-    names["undefined_of"] = undefined_of
+    names["followed_of"] = followed.of
     exec(code_of(f"def propagate(b):\n{body}\n", "<undefined>"), names)  # noqa: S102 (the text is made here)
     made: Callable[[Any], None] = names["propagate"]
     return made
@@ -170,19 +170,19 @@ class PropagationWriter:
         self.before: list[str] = []
         """The lines in which ``v``, ``a`` and ``s`` are the real registers."""
 
-    def function(self, exec_is: Callable[..., None]) -> Callable[[Any], None]:
+    def function(self, exec_is: Callable[..., None], followed: FollowedBits) -> Callable[[Any], None]:
         """Return the function, which is told of undefined bits of EXEC by the text that sets them."""
         names = self.values.names | self.bits.names
         names |= {"exec_is": exec_is, "column": column, "as_number": as_number}
         index = _M0 if self.is_relative else _INDEX
         lines = [
-            "v = b.vector; a = b.accumulation; s = S = b.scalar; m = b.mask; V = v; B = b; z = undefined_of(b)",
+            "v = b.vector; a = b.accumulation; s = S = b.scalar; m = b.mask; V = v; B = b; z = followed_of(b)",
             *self.values.lines,
             *self.before,
             "z.mask = m; b = z; v = uv = z.vector; a = ua = z.accumulation; s = us = z.scalar",
             *(index.sub(f"S[{M0}]", line) for line in self.bits.lines),
         ]
-        return compiled(lines, names)
+        return compiled(lines, names, followed)
 
     is_relative = False
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.budget import remembered
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.checks.findings import (
@@ -22,10 +26,12 @@ from dwarfgpu.execution.checks.findings import (
     FORBIDDEN,
     IN_WAVE,
     LOST_UPDATE,
+    NAN,
     RACE,
     READ_WRITE,
     SAME_VALUE,
     WRITE_WRITE,
+    MadeOf,
     Padding,
 )
 from dwarfgpu.execution.control.placed import memory_of
@@ -47,12 +53,27 @@ from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
+    from dwarfgpu.execution.checks.nan_check import PastInstruction
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.suppressions import Suppression
     from dwarfgpu.program.code.scopes import SourceCall
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_OPERAND = re.compile(r"(?<![\w.>])[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[^][]*\])*(?!\w|\s*\()")
+"""A variable or a part of one in a line of the source."""
+_ASSIGNED = re.compile(r"^.*?(?<![-+*/%&|^<>=!])=(?!=)|//.*$")
+"""What a line sets."""
+_NAN, _CALL = re.compile("nan", re.IGNORECASE), re.compile(r"[A-Za-z_]\w*\s*\(")
+
+
+def _sets(name: str, lines: str) -> bool:
+    """Return whether lines of the source may set a variable."""
+    return re.search(rf"\b{re.escape(name)}\s*(\[[^]]*\]\s*)?([-+*/%&|^]|<<|>>)?=(?!=)|(\+\+|--)\s*{re.escape(name)}\b|"
+                     rf"\b{re.escape(name)}\s*(\+\+|--)", lines) is not None  # fmt: skip
+
+
 _DOES = {
+    "make": "makes it", "lose": "loses it",
     "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
     "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
     "": "these lanes do not execute it",
@@ -61,6 +82,10 @@ _RACES = READ_WRITE, WRITE_WRITE, IN_WAVE
 """What lanes whose updates are lost do, too."""
 _SEVERITIES = {SAME_VALUE: "note", IN_WAVE: "warning"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
+MOST_PAST = 128
+"""The instructions before one that are looked at for variables."""
+MOST_ELEMENTS = 4
+"""The elements of vectors that are shown."""
 MOST_DEPTH = 8
 """The parts of parts that a name has."""
 
@@ -108,6 +133,20 @@ class NamedSide:
 
 
 @frozen
+class NamedOperand:
+    """A variable or a register that a number was made of, its value, and where it was last changed if that is known."""
+
+    name: str
+    value: str
+    changed: CodePosition | None = None
+
+    def __str__(self) -> str:
+        place = self.changed
+        where = "" if place is None or not place.file else f" (last changed at {Path(place.file).name}:{place.line})"
+        return f"{self.name} = {self.value}{where}"
+
+
+@frozen
 class NamedFinding:
     """A finding in words of the source."""
 
@@ -131,11 +170,15 @@ class NamedFinding:
     """How many instructions, or pairs of them, of the same lines do it."""
     buffer: int | None = None
     """The address of the buffer that its pointer belongs to, where that is known."""
+    operands: tuple[NamedOperand, ...] = ()
+    """What a number was made of."""
 
     @property
     def message(self) -> str:
         """What is wrong with which memory."""
         text = f"{self.kind}: {self.register}" if self.register else self.kind
+        if self.operands:
+            text += f": {', '.join(map(str, self.operands))}"
         if self.address is None:
             return text
         name = "" if self.variable is None else f"{'' if self.is_certain else 'probably '}`{self.variable}`, "
@@ -200,7 +243,9 @@ def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:
     updates = {_statement(row) for row in rows if row.kind == LOST_UPDATE and row.severity == "error"}
     for row in rows:
         key: Any = id(row)
-        if len(row.sides) == 2 and all(side.line for side in row.sides):
+        if row.check == NAN and row.sides[0].line:
+            key = row.kind, row.severity, row.sides[0].source
+        elif len(row.sides) == 2 and all(side.line for side in row.sides):
             most = 2 if row.kind == SAME_VALUE else None  # that is said once of a line, whoever calls it
             sources = frozenset(side.source[:most] for side in row.sides)
             key = row.kind, row.severity, row.space, _variable(row), sources
@@ -246,7 +291,12 @@ class WaveVariables:
                 check.on_finding = self.name
         if memory.init_check is not None:
             memory.init_check.padding_of_waves = self.padding
+        if memory.nan_check is not None:
+            memory.nan_check.variables = self.operands
+            if running.is_optimized and memory.nan_check.past is None:
+                memory.nan_check.past = deque(maxlen=MOST_PAST)
         self._padding: dict[Any, Padding] = {}
+        self.texts = SourceTexts()
 
     def name(self, finding: CheckFinding, batch: WaveBatch, row: int, place: tuple[str, int]) -> None:
         """Name the variable of a wave that is in a register, or at a private address."""
@@ -272,6 +322,94 @@ class WaveVariables:
         finally:
             batch.pc = before
         return found
+
+    def operands(
+        self, batch: WaveBatch, row: int, pc: int, lanes: Any, past: Sequence[PastInstruction], *, is_constant: bool
+    ) -> list[MadeOf] | None:
+        """Return the variables that the line of an instruction names, with their numbers in lanes of a wave.
+
+        In code without lines it is the line of the call. What has no value there has that of the latest instruction in
+        the past of the batch, unless a line between sets it. None if the instruction chooses a NaN that is a constant,
+        and the line calls nothing that could have it, or names it.
+        """
+        chosen, names, found, home = LaneSet.of(lanes.tolist(), int(batch.waves[row])), list[str](), list[MadeOf](), pc
+        named, set_between, before = set[str](), "", (batch.pc, batch.vector, batch.scalar)
+        try:
+            for age, (at, _batch, vector, scalar) in enumerate(
+                ((pc, batch, batch.vector, batch.scalar), *reversed(past[:-1]))
+            ):
+                batch.vector, batch.scalar = vector, scalar
+                set_between += "" if not age else f"{self._text(at) or ''}\n"
+                missing = [each for each in names if each not in named and not _sets(each, set_between)]
+                if age and not missing:
+                    break
+                if age and not any(self._is_there(at, home, each) for each in missing):
+                    continue
+                batch.pc = at
+                self.running.machine.device.written(batch)
+                for frame in islice(self.running.attached[int(batch.waves[row])], MOST_DEPTH):
+                    here = at if not frame.level else frame.pc or 0
+                    text = self._text(here)
+                    if not age and text is not None:
+                        if is_constant and (_NAN.search(text) or not _CALL.search(text)):
+                            return None
+                        home = here
+                        names = missing = [*dict.fromkeys(_OPERAND.findall(_ASSIGNED.sub("", text, count=1)))]
+                    for name in missing:
+                        numbers = _numbers(frame, name, chosen)
+                        changes = (
+                            self._changes(frame.expression(name), batch, row, chosen, past, age) if numbers else None
+                        )
+                        found += [MadeOf(each, values, changes) for each, values in numbers.items()]
+                        named |= {name} if numbers else set()
+                    if text is not None:
+                        break
+        except (DwarfGpuError, Diverge, LaneFault):
+            pass
+        finally:
+            batch.pc, batch.vector, batch.scalar = before
+        return found + [MadeOf(name, None) for name in names if name not in named and self._variable(home, name)]
+
+    def _changes(
+        self, value: Any, batch: WaveBatch, row: int, lanes: LaneSet, past: Sequence[PastInstruction], age: int
+    ) -> Any:
+        """Return the instructions that have changed a variable last, in lanes; 0 where that is not known."""
+        memory: Any = self.running.machine.device.memory
+        if (place := memory_of(value, lanes)) is not None:
+            known = memory.nan_check.changed.get(place[1] >> 2) if place[0] == PRIVATE and not place[1] & 3 else None
+            return (
+                None if known is None else known[int(batch.waves[row]), np.asarray(lanes.lane).reshape(-1).astype(int)]
+            )
+        storage = value.find(lanes).place.storage
+        location = storage.location.single if isinstance(storage, Located) else None
+        register = getattr(location and location.storage, "register", None)
+        if register is None or not re.fullmatch(r"v\d+", register.name):
+            return None
+        index, now = int(register.name[1:]), batch.vector[int(register.name[1:])]
+        shape, chosen = (batch.count, batch.lanes), np.asarray(lanes.lane).reshape(-1).astype(int)
+        for pc, _batch, vector, _scalar in reversed(past[: len(past) - 1 - age]):
+            if vector[index] is not now:  # a write of the same number, or of other lanes, tells nothing
+                differ = np.broadcast_to(vector[index], shape) != np.broadcast_to(now, shape)
+                return np.where(differ[row, chosen], pc, 0)
+        return None
+
+    def _text(self, pc: int) -> str | None:
+        line = self.running.line_at(pc)
+        return None if line is None else self.texts.read(line.file).line(line.line)
+
+    @remembered
+    def _variable(self, pc: int, name: str) -> tuple[int, bool] | None:
+        """Return which variable with a number a name means at an address, and whether it has a place there."""
+        with suppress(DwarfGpuError):
+            for each in self.running.variables_of(name, pc)[:1]:
+                if not isinstance(resolved(each.type), Pointer):
+                    return each.die.section_offset, bool(each.locations_here())
+        return None
+
+    def _is_there(self, pc: int, home: int, name: str) -> bool:
+        """Return whether a variable that a name means elsewhere has a place at an address, and the name there."""
+        here, own = self._variable(pc, name), self._variable(home, name)
+        return here is not None and own is not None and here == (own[0], True)
 
     def padding(self, space: str, batch: WaveBatch, pc: int) -> Padding:
         """Return the objects in local memory, or in the private memory of waves at an address, if one has padding."""
@@ -310,6 +448,20 @@ def _part_at(variable: Any, lanes: LaneSet, place: tuple[str, int]) -> str | Non
     return "" if isinstance(storage, Register) and storage.register.name == f"{place[0]}{place[1]}" else None
 
 
+def _numbers(frame: Any, name: str, lanes: LaneSet) -> dict[str, Any]:
+    """Return the numbers of a variable, or of the elements of a small array, in lanes."""
+    found = {}
+    with suppress(DwarfGpuError, Diverge, LaneFault):
+        value = frame.expression(name).find(lanes)
+        kind = resolved(value.type)
+        count = (known_size(kind) or 0) * 8 // (element_bits(kind) or 1) if isinstance(kind, Array) else 0
+        names = [f"{name}[{number}]" for number in range(count)] if 0 < count <= MOST_ELEMENTS else [name]
+        for each in names:
+            number = np.asarray(frame.expression(each).find(lanes).number())
+            found[each] = np.broadcast_to(number, (lanes.count,))
+    return found
+
+
 class FindingNames:
     """Names what findings concern."""
 
@@ -336,7 +488,13 @@ class FindingNames:
             finding.check, finding.kind, _SEVERITIES.get(finding.kind, "error"), finding.space, finding.address,
             finding.size, finding.register, name, is_certain, self._reach(finding), finding.count, sides,
             buffer=None if finding.buffer is None else finding.buffer.address,
+            operands=(*map(self._operand, finding.operands),),
         )  # fmt: skip
+
+    def _operand(self, operand: tuple[str, str, int]) -> NamedOperand:
+        name, value, pc = operand
+        is_known = pc and not self.running.reader.at(pc).is_prologue
+        return NamedOperand(name, value, self.running.position(pc) if is_known else None)
 
     def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:
         """Return the element that an access outside of a buffer means, and its type."""

@@ -456,6 +456,7 @@ class Debugging:
         An observer is asked before each instruction whether it stops.
         """
         device, history = self.device, self.history
+        self.running.name_variables()
         self._watch_hits, self._problem, self.last_points = [], None, ()
         history.changed()
         self.check_that_it_runs()

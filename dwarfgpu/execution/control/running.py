@@ -492,16 +492,20 @@ class Running(ShownInNotebooks):
 
     # --- Running --------------------------------------------------------------------------------------------------
 
+    def name_variables(self) -> None:
+        """Let checks name variables, which are only there while the waves run."""
+        if self.machine.checks is not None:
+            from dwarfgpu.execution.control.check_report import WaveVariables
+
+            WaveVariables(self)
+
     def run(self, until: str | int | None = None, *, limit: int | None = None) -> Halt:
         """Run to the next halt; ``until`` is a place at which waves stop this time: ``PLACE``, ``PLACE if CONDITION``.
 
         ``limit`` is a number of instructions, each counted for each wave. Blocks would pass it, so the last
         instructions are executed one by one, and the very last perhaps in some of the waves.
         """
-        if self.machine.checks is not None:
-            from dwarfgpu.execution.control.check_report import WaveVariables
-
-            WaveVariables(self)  # which findings name is only there while the waves run
+        self.name_variables()
         if self.keeps_launch:
             keep_launch(self.machine)
             self.keeps_launch = False

@@ -1,0 +1,763 @@
+"""NaNs and infinities: which instruction makes one out of numbers, and where it counts.
+
+A NaN of operands that are no NaNs, an infinity of finite operands, and a number that an integer cannot hold are
+followed as `InitCheck` follows undefined bits: all bits of such a result, to a store in global memory, a branch or an
+address. What does not get there is no finding: expansions of divisions and roots make infinities that they replace. A
+finite result of floats ends the way of a number. A comparison or a conversion of one *loses* it: what depends on that
+is followed further. Infinities of constants and of memory are followed by nobody.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from dwarfgpu.execution import batch as columns
+from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH
+from dwarfgpu.execution.batch import NOTHING, VCC, number_of
+from dwarfgpu.execution.block_writer import BITS, KINDS
+from dwarfgpu.execution.checks.findings import (
+    LOSE,
+    MADE_INFINITY,
+    MADE_NAN,
+    MAKE,
+    NAN,
+    TOO_LARGE,
+    UNDEFINED_BRANCH,
+    UNDEFINED_STORE,
+    USE,
+    WRITE,
+    CheckFinding,
+    MadeOf,
+    Padding,
+)
+from dwarfgpu.execution.checks.init_check import NOT_KNOWN, InitCheck
+from dwarfgpu.execution.checks.undefined_registers import DEFINED, FollowedBits
+from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, cells_of
+from dwarfgpu.execution.instructions import is_idle
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.formulas import single_name
+from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.semantics.matrices import blocks_of, places_of_results
+from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
+from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.batch import WaveBatch
+
+    PastInstruction = tuple[int, WaveBatch, list[Any], list[Any]]
+    from dwarfgpu.execution.block_writer import BlockWriter
+    from dwarfgpu.execution.checks.findings import FindingSide
+    from dwarfgpu.isa.formulas import Term
+    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+
+Lanes = Any
+_EXPONENTS = {"f16": 0x7C00, "bf16": 0x7F80}
+"""The bits of the exponent of narrow floats: all are set in NaNs and infinities."""
+_NARROW = {"bf16": "bf16", "rtz_f16": "f16"}
+"""Functions of formulas whose results are the bits of floats."""
+_CONSTANTS, _MAGNITUDE = (0x7FC00000, 0x7FF80000), 0x7FFFFFFF
+"""Constants that are NaNs, without the sign."""
+_INFINITY, _UPPER_INFINITY = 0x7F800000, 0x7FF00000
+"""An infinity, and the upper half of a double that is one."""
+_HALF_LIMIT = 65520.0
+"""What rounds to an infinity as a half."""
+MOST_LOOKED_AT = 8
+"""How often the operands of one instruction are looked at."""
+SIGNS = np.uint32(0x7FFF7FFF)
+"""The bits of a register without signs: alone, those make no NaN."""
+
+
+@frozen
+class MadeOrigin:
+    """An instruction that made a number, and the one that lost it."""
+
+    pc: int
+    kind: str
+    lost_at: int | None = None
+
+
+@frozen(eq=False)
+class MadeNumbers:
+    """Numbers that an instruction has made in the lanes of a wave, and of what."""
+
+    wave: int
+    lanes: tuple[int, ...]
+    side: Callable[..., FindingSide]
+    """What the wave did, in a lane."""
+    operands: tuple[MadeOf, ...]
+    """What the numbers were made of."""
+    element: Callable[[int], str | None]
+    """Which element of a matrix the number is, in a lane."""
+
+
+class NanCheck(InitCheck):
+    """Looks at the operands and results of floating-point instructions."""
+
+    CHANGING = *InitCheck.CHANGING, "_made", "_in_places", "changed"
+    followed = FollowedBits("made", has_unwritten=False)
+
+    def __init__(self, memory: Any, settings: Any, *others: Any, **named: Any) -> None:
+        super().__init__(memory, evolve(settings, undefined=(), padding=Padding()), *others, **named)
+        self.memory.unwritten = 0
+        self.variables: Callable[..., list[MadeOf] | None] = lambda *_place, **_how: []
+        """Returns the variables that the line of an instruction names, with their values in lanes of a wave."""
+        self.past: deque[PastInstruction] | None = None
+        """The latest instructions with the batch and its registers before: optimized variables are there for some."""
+        self.changed: dict[int, Lanes] = {}
+        """The instructions that have written dwords of private memory last, by the dword: ``[wave, lane]``."""
+        self.constants: list[int] = []
+        """The numbers of origins that are constants."""
+        self._made: dict[tuple[int, str], list[MadeNumbers]] = {}
+        self._in_places: dict[tuple[str, int], Lanes] = {}
+        """Where followed numbers in the memory of waves come from, by the space and the dword: ``[wave, lane]``; of
+        local memory ``[work-group, 1]``."""
+        self._looks: list[NumberLook | None] = []
+        """What looks at the results of the present instruction, or of each part of a dual one."""
+
+    def use(self, local: Any, group_of: Any, scratch: Any) -> None:
+        super().use(local, group_of, scratch)
+        self._in_places.clear()
+        self.changed.clear()
+
+    def note_change(self, batch: WaveBatch, address: Any, size: int) -> None:
+        """Take note that lanes have written private memory at an address that they share."""
+        for dword in range(address >> 2, address + size + 3 >> 2):
+            rows = self.changed.get(dword)
+            if rows is None:
+                rows = self.changed[dword] = np.zeros((len(self.memory.group_of), batch.lanes), np.int64)
+            index = batch.index
+            rows[index] = self.pc if batch.mask is None else np.where(batch.mask, self.pc, rows[index])
+
+    def number(self, *origins: Any) -> Any:
+        return super().number(*origins) if all(isinstance(each, MadeOrigin) for each in origins) else NOT_KNOWN
+
+    def lost(self, origins: Lanes, pc: int) -> Lanes:
+        """Return origins whose numbers an instruction loses."""
+        origins = np.asarray(origins)
+        result = origins.copy()
+        for number in np.unique(origins).tolist():
+            if number:
+                every: tuple[Any, ...] = self._origins[number]
+                lost = (each if each.lost_at else evolve(each, lost_at=pc) for each in every)
+                result[origins == number] = self.number(*lost)
+        return result
+
+    def is_lost(self, origins: Lanes) -> Lanes:
+        """Return where numbers were lost."""
+        every: Any = self._origins
+        lost = [number for number, made in enumerate(every) if any(each.lost_at for each in made)]
+        return np.isin(origins, lost) if lost else np.zeros(np.shape(origins), bool)
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    def write(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        parts = instruction.components or (instruction,)
+        self._looks = [look_of(self, writer, part, address) for part in parts]
+        vars(writer).pop("observed", None)
+        if self.past is not None and not is_idle(instruction):
+            writer.write(f"{writer.name(self.past.append)}(({address}, b, v[:], s[:]))")
+        super().write(writer, instruction, address)
+        for number, look in enumerate(self._looks):
+            if look is not None:
+                registers = "".join(f"{_text(each)}, " for each in look.registers)
+                writer.write(f"o{number} = {'m' if look.kind == COMPARED else f'({registers})'}")
+        functions = iter(self._looks)
+
+        def observed(function: Any) -> Any:
+            look = next(functions) if len(self._looks) > 1 else self._looks[0]
+            return function if look is None else look.observed(function)
+
+        if any(self._looks):
+            vars(writer)["observed"] = observed
+
+    def write_behind(self, writer: BlockWriter) -> None:
+        """Write what looks at the results of an instruction, behind it."""
+        vars(writer).pop("observed", None)
+        for number, look in enumerate(self._looks):
+            if look is not None and look.functions:
+                self.open(writer)
+                mask = f"o{number}" if look.kind == COMPARED else writer.write_mask
+                conditions = [writer.name(look.log)]
+                conditions += [f"{_bits_text(each)} is not {'Z' if each[0] in 'va' else 'D'}" for each in look.cells]
+                writer.write(f"if {' or '.join(conditions)}: {writer.name(look)}(b, {mask}, o{number})")
+        self._looks = []
+
+    def _write_calculation(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]
+    ) -> None:
+        if any(look is not None and look.kind == COMPARED for look in self._looks):
+            self._write_clear(writer, dsts, address)
+        else:
+            super()._write_calculation(writer, instruction, address, dsts)
+
+    def has_nan(self, batch: WaveBatch, apart: tuple[Cell, ...]) -> Lanes:
+        """Return which lanes have a NaN that nothing here has made, in any register but some.
+
+        A function returns the constant also for that. The upper half of a double that is a NaN looks like one, too.
+        """
+        found = np.zeros((batch.count, batch.lanes), bool)
+        for index, column in enumerate(batch.vector):
+            cell = "v", index
+            if column is not NOTHING and cell not in apart and self.bits_of(batch, cell) is DEFINED:
+                bits = column & _MAGNITUDE
+                found = found | ((bits > _INFINITY) & (bits != _UPPER_INFINITY))
+        return found
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def _loaded(self, batch: WaveBatch, space: str, address: Any, _flags: Lanes, words: list[Lanes]) -> None:
+        place = 0
+        for word in words:
+            origins = self._at(batch, space, address, place)
+            self._loads.append(np.where(word != 0, origins, NOT_KNOWN))
+            place += word.dtype.itemsize
+
+    def _at(self, batch: WaveBatch, space: str, address: Any, place: int) -> Lanes:
+        """Return where the numbers come from that waves have written to places in their memory."""
+        found = np.zeros((batch.count, batch.lanes), np.uint32)
+        if not any(key[0] == space for key in self._in_places):
+            return found
+        dwords = np.broadcast_to((np.asarray(address).astype(np.int64) & LOW) + place >> 2, found.shape)
+        rows = self._rows(batch, space)
+        for dword in np.unique(dwords).tolist():
+            known = self._in_places.get((space, dword))
+            if known is not None:
+                found = np.where(dwords == dword, known[rows], found)
+        return found
+
+    def _rows(self, batch: WaveBatch, space: str) -> Lanes:
+        return self.memory.group_of[batch.waves] if space == LOCAL else batch.waves
+
+    def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
+        place = 0
+        for number, word in enumerate(words, self._stores):
+            candidates = (*self._given[number : number + 1], *self._given, *self._loads)
+            origins = next((each for each in candidates if each is not None), NOT_KNOWN)
+            stored = np.broadcast_to(word != 0, (batch.count, batch.lanes))
+            stored = stored if batch.mask is None else stored & batch.mask
+            if space in (LOCAL, SCRATCH):
+                for part in range(0, word.dtype.itemsize, 4):
+                    self._put(batch, space, np.asarray(address) + place + part, stored, origins)
+            else:
+                signs = SIGNS if word.dtype.itemsize == 4 else word.dtype.type(~(1 << 8 * word.dtype.itemsize - 1))
+                self._report(UNDEFINED_STORE, batch, self.pc, flags & (word & signs != 0), origins)
+            place += word.dtype.itemsize
+        self._stores += len(words)
+
+    def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes) -> None:
+        dwords = np.broadcast_to((np.asarray(address).astype(np.int64) & LOW) >> 2, flags.shape)
+        origins, rows = np.broadcast_to(origins, flags.shape), self._rows(batch, space)
+        for dword in np.unique(dwords[flags]).tolist():
+            here, key = flags & (dwords == dword), (space, dword)
+            if key not in self._in_places:
+                shape = (len(self.memory.group_of), 1 if space == LOCAL else batch.lanes)
+                self._in_places[key] = np.zeros(shape, np.uint32)
+            known = self._in_places[key]
+            if space == LOCAL:
+                known[rows[here.any(axis=1)], 0] = np.where(here, origins, NOT_KNOWN).max(axis=1)[here.any(axis=1)]
+            else:
+                known[rows] = np.where(here, origins, known[rows])
+
+    # --- Findings -------------------------------------------------------------------------------------------------
+
+    def make(
+        self,
+        kind: str,
+        batch: WaveBatch,
+        look: NumberLook,
+        flags: Lanes,
+        given: tuple[Lanes, ...],
+        old: Any,
+        part: int = 0,
+    ) -> Any:
+        """Take note of numbers that an instruction has made; return the number of their origin."""
+        origin = MadeOrigin(look.address, kind)
+        known = self._made.setdefault((look.address, kind), [])
+        for row in np.flatnonzero(flags.any(axis=1)).tolist()[: MOST_LOOKED_AT - len(known)]:
+            lanes, wave = np.flatnonzero(flags[row]), int(batch.waves[row]) + self.first()
+            named = self._operands(batch, look, row, lanes, given, old)
+            if named is None:
+                return NOT_KNOWN
+            calls = self.side(MAKE, look.address, wave, lanes, int(lanes[0]), batch=batch)
+            known.append(
+                MadeNumbers(wave, (*lanes.tolist(),), partial(evolve, calls), named, partial(look.element, part))
+            )
+        return self.number(origin)
+
+    def _operands(
+        self, batch: WaveBatch, look: NumberLook, row: int, lanes: Lanes, given: tuple[Lanes, ...], old: Any
+    ) -> tuple[MadeOf, ...] | None:
+        new = [(file, index, self._file(batch, file)[index]) for file, index in look.registers]
+        for (file, index, _now), before in zip(new, old, strict=True):  # the variables were there before
+            self._file(batch, file)[index] = before
+        try:
+            past = [each for each in self.past or () if each[1] is batch]
+            named = self.variables(batch, row, look.address, lanes, past, is_constant=look.kind in (SELECTED, CONSTANT))
+        finally:
+            for file, index, now in new:
+                self._file(batch, file)[index] = now
+        if named is None or (named and all(each.values is not None for each in named)):
+            return named if named is None else tuple(named)
+        pairs = zip(look.names[-len(given) :], given, strict=False)
+        return (*named, *(
+            MadeOf(name, np.broadcast_to(value, (batch.count, batch.lanes))[row, lanes])
+            for name, value in pairs
+            if getattr(value, "ndim", 0) == 2 and value.dtype.kind == "f"
+        ))  # fmt: skip
+
+    @staticmethod
+    def _file(batch: WaveBatch, file: str) -> list[Any]:
+        return batch.scalar if file == "s" else batch.vector if file == "v" else batch.accumulation
+
+    def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: Any) -> None:
+        if not isinstance(origin, MadeOrigin) or not self._made.get((origin.pc, origin.kind)) or not flags.any():
+            return
+        key = origin.pc, origin.kind
+        finding = self.found.get(key)
+        if finding is None:
+            row = int(np.flatnonzero(flags.any(axis=1))[0])
+            wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
+            every = self._made[key]
+            own = ((made, lane) for made in every if made.wave == wave for lane in made.lanes if lane in lanes)
+            made, lane = next(own, (every[0], every[0].lanes[0]))
+            at = lane if made.wave == wave and lane in lanes else int(lanes[0])
+            sides = [made.side(lane=lane)]
+            is_known = origin.kind != CONSTANT or (made.wave == wave and lane in lanes)
+            if not is_known:
+                sides = [evolve(self.side(MAKE, origin.pc, wave, lanes, at), callers=sides[0].callers)]
+            if origin.lost_at is not None and origin.lost_at != origin.pc:
+                sides.append(self.side(LOSE, origin.lost_at, wave, lanes, at, batch=batch))
+            sides.append(self.side(WRITE if kind == UNDEFINED_STORE else USE, pc, wave, lanes, at, batch=batch))
+            finding = self.found[key] = CheckFinding(
+                NAN, MADE_NAN if origin.kind == CONSTANT else origin.kind, tuple(sides)
+            )
+            index = made.lanes.index(lane)
+            operands = made.operands if is_known else ()
+            finding.operands = tuple(
+                (
+                    each.name,
+                    "<optimized out>" if each.values is None else f"{each.values[index]:g}",
+                    0 if each.changes is None else int(each.changes[index]),
+                )
+                for each in operands
+            )
+            if (element := made.element(lane)) is not None and is_known:
+                finding.operands += (("element", element, 0),)
+        finding.count += int(np.count_nonzero(flags))
+
+
+# --- One instruction ----------------------------------------------------------------------------------------------
+
+FLOATS, COMPARED, CONVERTED, PARTS, MATRIX = "floats", "compared", "converted", "parts", "matrix"
+SELECTED, CONSTANT = "selected", "constant"
+"""What results of an instruction are."""
+
+
+class NumberLook:
+    """Looks at the results of one instruction."""
+
+    def __init__(
+        self, check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int, kind: str
+    ) -> None:
+        self.check = check
+        self.kind = kind
+        self.address = address
+        self.lanes = writer.lanes
+        self.log: list[tuple[int, tuple[Any, ...], Lanes]] = []
+        """What functions of the instruction were given and returned, if it is odd: the number of each."""
+        self.functions = 0
+        self.types: tuple[str | None, ...] = ()
+        """The types of floats in operands and results that are words of bits."""
+        self.ignored = 0
+        """How many of the first operands do not count."""
+        self.targets: list[tuple[tuple[Cell, ...], int]] = []
+        """For each function the registers of its result, and which of their bits it is."""
+        self.matrix = matrix_of(instruction.name)
+        self.generation, self.blocks = writer.generation, 1
+        self.limits: tuple[float, float] = (0, 0)
+        """Between which numbers an integer is."""
+        self.operands = instruction.sources
+        self.sources = [[*cells_of(each, writer.lanes)] for each in self.operands]
+        self.names = [each.text for each in self.operands]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The registers of all results."""
+        return [*dict.fromkeys(cell for cells, _bits in self.targets for cell in cells)]
+
+    @property
+    def registers(self) -> list[Cell]:
+        """Those with a number."""
+        return [cell for cell in self.cells if cell != SCC]
+
+    def observed(self, function: Any) -> Any:
+        """Return a function that takes note of what is odd."""
+        number, log, is_odd = self.functions, self.log, self._is_odd
+        self.functions += 1
+
+        def run(*given: Any) -> Any:
+            result = function(*given)
+            first = result[0] if type(result) in (tuple, list) else result
+            if is_odd(given, first):
+                log.append((number, given, first))
+            return result
+
+        return run
+
+    def _is_odd(self, given: tuple[Lanes, ...], result: Lanes) -> bool:
+        if self.kind == COMPARED:
+            return any(np.isnan(each).any() for each in given if each.dtype.kind == "f")
+        if self.kind == CONSTANT:
+            return True
+        if self.kind == SELECTED:
+            return bool(np.isin(result & _MAGNITUDE, _CONSTANTS).any())
+        if self.kind == CONVERTED:
+            low, high = self.limits
+            return not ((given[0] > low) & (given[0] < high)).all()
+        if self.kind == MATRIX:
+            return any(self._odd(result, number).any() for number in range(len(self.targets)))
+        return bool(self._odd(result, 0).any() or (self.kind == PARTS and self._odd(result, 1).any()))
+
+    def _odd(self, value: Lanes, number: int) -> Lanes:
+        """Return where a float, or a part of a word, is a NaN or an infinity."""
+        if value.dtype.kind == "f":
+            limit = _HALF_LIMIT if self.types[:1] == ("mix",) else np.inf
+            return ~(np.abs(value) < limit)
+        if self.matrix is not None:
+            return self._element_classes(value, number)[0]
+        bits = _EXPONENTS[self.types[number] or "f16"]
+        return value >> 16 * number & bits == bits
+
+    def __call__(self, batch: WaveBatch, mask: Lanes, old: Any) -> None:
+        """Look at what was odd, and mark the results."""
+        shape = batch.count, batch.lanes
+        executing = np.broadcast_to(True if mask is None or self.kind == MATRIX else mask, shape)
+        entries = {number: (given, result) for number, given, result in self.log}
+        self.log.clear()
+        if self.kind == COMPARED:
+            self._compare(batch, executing, entries)
+            return
+        for number, (cells, bits) in enumerate(self.targets):
+            given, result = entries.get(0 if self.kind in (PARTS, MATRIX) else number, ((), None))
+            odd = made = np.zeros(shape, bool)
+            births: list[tuple[Lanes, Any]]
+            if result is not None and self.kind == CONVERTED:
+                made = self._too_large(given[0]) & executing
+                origin = self.check.make(TOO_LARGE, batch, self, made, given, old) if made.any() else NOT_KNOWN
+                self._mark(
+                    batch, cells, bits, executing, np.ones(shape, bool), [(made, self.check.lost(origin, self.address))]
+                )
+                continue
+            if self.kind == CONVERTED:
+                continue
+            if self.kind in (SELECTED, CONSTANT):
+                if result is not None:
+                    self._choose(batch, cells, executing, given, old)
+                continue
+            births = []
+            if result is not None:
+                odd, nan, infinite = self._classes(given, result, number)
+                odd, nan, infinite = (np.broadcast_to(each, shape) for each in (odd, nan, infinite))
+                for kind, flags in ((MADE_NAN, nan & executing), (MADE_INFINITY, infinite & executing)):
+                    if flags.any():
+                        births.append((flags, self.check.make(kind, batch, self, flags, given, old, number)))
+            self._mark(batch, cells, bits, executing, odd, births)
+
+    def _choose(self, batch: WaveBatch, cells: tuple[Cell, ...], executing: Lanes, given: Any, old: Any) -> None:
+        """Mark NaNs that are constants; what chooses one has made it."""
+        check, flags = self.check, executing
+        if self.kind == SELECTED:
+            left, right = (is_nan_constant(each) for each in self.operands[:2])
+            origins = check.followed.origins(batch).get(cells[0], NOT_KNOWN)
+            bits = check.bits_of(batch, cells[0])
+            flags = np.isin(origins, check.constants) & (bits != 0) | np.where(given[2], right, left)
+            flags = np.broadcast_to(flags, executing.shape) & executing
+        flags = flags & ~check.has_nan(batch, cells) if flags.any() else flags
+        if flags.any():
+            origin = check.make(CONSTANT if self.kind == CONSTANT else MADE_NAN, batch, self, flags, (), old)
+            if self.kind == CONSTANT:
+                origin = check.number(MadeOrigin(self.address, CONSTANT))
+                check.constants += [] if int(origin) in check.constants else [int(origin)]
+            self._mark(batch, cells, LOW, executing, np.ones(executing.shape, bool), [(flags, origin)])
+
+    def _too_large(self, value: Lanes) -> Lanes:
+        low, high = self.limits
+        return np.isfinite(value) & ~((value > low) & (value < high))
+
+    def _classes(self, given: tuple[Lanes, ...], result: Lanes, number: int) -> tuple[Lanes, Lanes, Lanes]:
+        """Return where a result is odd, where it is a NaN that is new, and where it is an infinity that is new."""
+        odd = self._odd(result, number)
+        nans: Lanes = np.zeros((1, 1), bool)
+        finite: Lanes = np.ones((1, 1), bool)
+        if self.matrix is not None:
+            nans, infinite = self._inputs(given)
+            is_nan = self._element_classes(result, number)[1]
+            return odd, is_nan & ~nans, odd & ~is_nan & ~(nans | infinite)
+        if result.dtype.kind == "f":
+            is_nan = np.isnan(result)
+        else:
+            fraction = (_EXPONENTS[self.types[number] or "f16"] ^ 0x7FFF) & 0x7FFF
+            is_nan = odd & (result >> 16 * number & fraction != 0)
+        given = given[self.ignored :]
+        if self.kind == PARTS and len(self.types) > 1:
+            given = given[number : number + 1]
+        for each in given:
+            if each.dtype.kind == "u" and self.types[:1] != ("mix",) and self.types and self.kind == FLOATS:
+                nan, infinite = narrow_classes(each, self.types[0] or "")
+                nans, finite = nans | nan, finite & ~(nan | infinite)
+            elif each.dtype.kind == "f":
+                nans, finite = nans | np.isnan(each), finite & np.isfinite(each)
+        return odd, is_nan & ~nans, odd & ~is_nan & finite
+
+    def _element_classes(self, words: Lanes, number: int) -> tuple[Lanes, Lanes]:
+        """Return where elements in the registers of a matrix are NaNs or infinities, and where they are NaNs."""
+        assert self.matrix is not None  # noqa: S101 (the caller knows)
+        kind = self.matrix.result
+        if kind == "f64":
+            value = np.ascontiguousarray(words[:, :, 2 * number : 2 * number + 2]).view(np.float64)[:, :, 0]
+        elif kind == "f32":
+            value = np.ascontiguousarray(words[:, :, number]).view(np.float32)
+        else:
+            nan, infinite = narrow_classes(words[:, :, number], kind)
+            return nan | infinite, nan
+        return ~np.isfinite(value), np.isnan(value)
+
+    def _inputs(self, given: tuple[Any, ...]) -> tuple[Lanes, Lanes]:
+        """Return which waves have a NaN in the matrices that they multiply or add, and which an infinity."""
+        assert self.matrix is not None  # noqa: S101 (the caller knows)
+        shape, found = self.matrix, list[list[Lanes]]()
+        for words, kind in zip(given[2:5], (shape.left, shape.right, shape.result), strict=True):
+            wide = {"f32": "f4", "xf32": "f4", "f64": "f8"}.get(kind)
+            if words.dtype != np.uint32 or wide is not None:
+                numbers = np.ascontiguousarray(words).view(wide or words.dtype)
+                classes: tuple[Lanes, Lanes] = np.isnan(numbers), np.isinf(numbers)
+            else:
+                classes = narrow_classes(words, kind)
+            found.append([each.any(axis=(1, 2), keepdims=True)[:, :, 0] for each in classes])
+        return found[0][0] | found[1][0] | found[2][0], found[0][1] | found[1][1] | found[2][1]
+
+    def element(self, number: int, lane: int) -> str | None:
+        """Return which element of a matrix a lane has in a register."""
+        if self.matrix is None or self.matrix.result not in ("f32", "f64"):
+            return None
+        lanes, items = places_of_results(self.matrix, self.blocks, self.lanes, self.generation)
+        places = np.argwhere((lanes == lane) & (items == number)).tolist()
+        if not places:
+            return None
+        block, row, column = places[0]
+        return f"D[{row}][{column}]" + f" of block {block}" * (self.blocks > 1)
+
+    def _mark(
+        self, batch: WaveBatch, cells: tuple[Cell, ...], bits: int, executing: Lanes, odd: Lanes,
+        births: list[tuple[Lanes, Any]],
+    ) -> None:  # fmt: skip
+        """Mark results where they are odd, or depend on what was lost, and let them be numbers elsewhere."""
+        check, part = self.check, np.uint32(bits)
+        registers, noted = check.followed.of(batch), check.followed.origins(batch)
+        made: Any = np.zeros((1, 1), bool)
+        for flags, _origin in births:
+            made = made | flags
+        for cell in cells:
+            now = check.bits_of(batch, cell)
+            file, index = cell
+            is_number = file not in "va"
+            column = np.asarray(now, np.uint64).reshape(-1, 1).astype(np.uint32) if is_number else now
+            if not made.any() and not column.any():
+                continue
+            origins = np.broadcast_to(noted.get(cell, NOT_KNOWN), odd.shape)
+            if self.kind == CONVERTED:
+                origins = np.where(executing, check.lost(origins, self.address), origins)
+            keeps = odd | check.is_lost(origins) | ~executing
+            column = np.where(made, column | part, np.where(keeps, column, column & ~part))
+            for flags, origin in births:
+                origins = np.where(flags, origin, origins)
+            if is_number:
+                whole = np.bitwise_or.reduce(np.where(executing, column, np.uint32(0)), axis=1, keepdims=True)
+                registers.scalar[index] = number_of(whole.astype(np.uint64))
+                noted[cell] = np.max(origins, axis=1, keepdims=True)
+                continue
+            file_of = registers.vector if file == "v" else registers.accumulation
+            file_of[index] = column if column.any() else DEFINED
+            noted[cell] = origins
+
+    def _compare(self, batch: WaveBatch, executing: Lanes, entries: dict[int, Any]) -> None:
+        """Mark flags that depend on a NaN."""
+        check, (given, _result) = self.check, entries.get(0, ((), None))
+        flags, origins = np.zeros(executing.shape, bool), np.zeros(executing.shape, np.uint32)
+        for value, cells in zip(given, self.sources, strict=False):
+            for cell in cells if value.dtype.kind == "f" else ():
+                bits = check.bits_of(batch, cell)
+                column = bits if cell[0] in "va" else np.asarray(bits, np.uint64).reshape(-1, 1)
+                here = np.broadcast_to(np.isnan(value) & (column != 0), flags.shape) & executing
+                flags = flags | here
+                origins = np.where(here, check.followed.origins(batch).get(cell, NOT_KNOWN), origins)
+        if not flags.any():
+            return
+        origins = check.lost(origins, self.address)
+        cells = self.cells
+        if not cells:  # EXEC
+            check._report(UNDEFINED_BRANCH, batch, self.address, flags, origins)  # noqa: SLF001 (one class in two)
+            return
+        registers, noted = check.followed.of(batch), check.followed.origins(batch)
+        number = columns.lane_mask(flags, batch)
+        for place, cell in enumerate(cells):
+            if cell == SCC:
+                registers.scc = number_of(flags.any(axis=1, keepdims=True).astype(np.uint64))
+            else:
+                registers.scalar[cell[1]] = number if cell[1] == VCC else number >> 32 * place & LOW
+            noted[cell] = np.max(origins, axis=1, keepdims=True)
+
+
+def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook | None:
+    """Return what looks at the results of an instruction; None if they are no floats, nor made of some."""
+    name = instruction.name
+    if "_mix" in name:
+        return _mixed(NumberLook(check, writer, instruction, address, FLOATS), instruction)
+    if (shape := matrix_of(name)) is not None:
+        return None if shape.result == "i32" else _matrix(check, writer, instruction, address)
+    meaning = meaning_of(instruction, writer.generation)
+    if name.startswith("v_dual_"):
+        meaning = MEANINGS.get(name) or MEANINGS.get(single_name(name))
+    if "dot" in name and meaning is not None and meaning.results[0] in ("f16", "f32"):
+        look = NumberLook(check, writer, instruction, address, FLOATS)
+        look.types = (name.rpartition("_")[2],)
+        target = instruction.destinations[0]
+        look.targets.append((tuple(cells_of(target, writer.lanes)), _bits_of(target, meaning.results[0], instruction)))
+        return look
+    if name.startswith("v_pk_") and meaning is None:
+        return _packed(check, writer, instruction, address)
+    if meaning is None or meaning.sources[0] == "exec":
+        return None
+    kind = _kind_of(meaning)
+    if kind is None or (kind == CONSTANT and not is_nan_constant(instruction.sources[0])):
+        return None
+    look = NumberLook(check, writer, instruction, address, kind)
+    targets = instruction.destinations
+    cells = tuple(cells_of(targets[0], writer.lanes)) if targets else ()
+    if kind == COMPARED:
+        own = next((each for each in targets if not each.register.startswith("exec")), None)
+        is_exec = own is None or name.startswith("v_cmpx")
+        look.targets.append(((SCC,) if meaning.results[0] == "scc" else () if is_exec else cells, LOW))
+    elif kind == PARTS:
+        look.types = tuple(_parts_of(meaning) or ())
+        look.targets += [(cells, 0xFFFF), (cells, 0xFFFF0000)]
+    else:
+        if kind == CONVERTED:
+            limits = np.iinfo(np.dtype(KINDS[meaning.results[0]]))
+            look.limits = limits.min - 1.0, limits.max + 1.0
+        look.ignored = int("div_fixup" in meaning.formula.text)
+        look.targets.append((cells, _bits_of(targets[0], meaning.results[0], instruction)))
+    return look
+
+
+def is_nan_constant(operand: GpuOperand) -> bool:
+    """Return whether an operand is a NaN as compilers write it, or the upper half of a double that is one."""
+    return operand.kind is OperandKind.LITERAL and operand.value & _MAGNITUDE in _CONSTANTS
+
+
+def _bits_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
+    if BITS[kind] != 16:
+        return LOW
+    is_high = target.half == 1 or instruction.modifiers.get("op_sel", 0) >> 3 & 1
+    return 0xFFFF0000 if is_high else 0xFFFF
+
+
+def narrow_classes(words: Lanes, kind: str) -> tuple[Lanes, Lanes]:
+    """Return where a word has a NaN in one of its narrow floats, and where an infinity."""
+    bits, exponent = (16, _EXPONENTS[kind]) if kind in _EXPONENTS else (8, 0x7C if kind == "bf8" else 0x7F)
+    nan = infinite = np.zeros(words.shape, bool)
+    if kind in ("fp6", "bf6", "fp4", "i8", "iu8", "i4", "iu4"):
+        return nan, infinite
+    fraction = exponent ^ (1 << bits - 1) - 1
+    for shift in range(0, 32, bits):
+        part = words >> shift & (1 << bits) - 1
+        odd = part & exponent == exponent
+        is_nan = odd & (part & fraction != 0) if fraction else odd | (part == 0x80)
+        nan, infinite = nan | is_nan, infinite | odd & ~is_nan
+    return nan, infinite
+
+
+def _matrix(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook:
+    look = NumberLook(check, writer, instruction, address, MATRIX)
+    target, left = instruction.destinations[0], instruction.operand("src0")
+    cells, wide = cells_of(target, writer.lanes), 2 if look.matrix and look.matrix.result == "f64" else 1
+    look.targets += [(tuple(cells[number : number + wide]), LOW) for number in range(0, len(cells), wide)]
+    if look.matrix is not None and left is not None and look.matrix.left != "f8f6f4":
+        look.blocks = blocks_of(look.matrix, left.count, writer.lanes, writer.generation)
+    return look
+
+
+def _mixed(look: NumberLook, instruction: GpuInstruction) -> NumberLook:
+    cells, is_half = tuple(cells_of(instruction.destinations[0], look.lanes)), instruction.name.endswith("f16")
+    look.types = ("mix",) if is_half else ()
+    bits = LOW if not is_half else 0xFFFF0000 if "mixhi" in instruction.name else 0xFFFF
+    look.targets.append((cells, bits))
+    return look
+
+
+def _packed(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook | None:
+    meaning = MEANINGS.get(single_name(instruction.name))
+    if meaning is None or meaning.results[0] not in ("f16", "f32"):
+        return None
+    look = NumberLook(check, writer, instruction, address, FLOATS)
+    cells = tuple(cells_of(instruction.destinations[0], writer.lanes))
+    if meaning.results[0] == "f32":
+        look.targets += [(cells[:1], LOW), (cells[1:2], LOW)]
+    else:
+        look.targets += [(cells, 0xFFFF), (cells, 0xFFFF0000)]
+    return look
+
+
+def _kind_of(meaning: InstructionMeaning) -> str | None:
+    """Return what the results of an operation are, by the types of its row."""
+    source, result = meaning.sources[0], meaning.results[0]
+    term = meaning.formula.statements[-1][1]
+    if result in ("f16", "f32", "f64"):
+        return FLOATS
+    if result == "b32" and term.op == "source" and term.args[0] == "S0":
+        return CONSTANT
+    if result == "b32" and term.op == "if" and meaning.sources[-1] == "mask":
+        return SELECTED
+    if source[0] != "f":
+        return None
+    if result in ("mask", "scc"):
+        text = meaning.formula.text
+        asks = any(each in text for each in ("is_class", "S0 == S0", "S0 != S0")) or "S0" not in text
+        return None if asks else COMPARED
+    if result[0] in "ui" and term.op == "convert" and term.args[0].is_float:
+        return CONVERTED
+    return PARTS if _parts_of(meaning) else None
+
+
+def _parts_of(meaning: InstructionMeaning) -> list[str | None] | None:
+    """Return the types of the floats that the halves of a result are, the lower one first."""
+    term = meaning.formula.statements[-1][1]
+    if term.op != "join":
+        return None
+    found = [_narrow_type(part) for part in reversed(term.args)]
+    return found if any(found) else None
+
+
+def _narrow_type(term: Term) -> str | None:
+    if term.op == "convert" and term.type == "f16":
+        return "f16"
+    if term.op == "call":
+        return _NARROW.get(term.args[0])
+    return (
+        _narrow_type(term.args[0]) if term.op in ("bits", "view", "convert") and hasattr(term.args[0], "op") else None
+    )
+
+
+def _text(cell: Cell) -> str:
+    return f"{cell[0]}[{cell[1]}]"
+
+
+def _bits_text(cell: Cell) -> str:
+    return "uz.scc" if cell == SCC else f"u{cell[0]}[{cell[1]}]"

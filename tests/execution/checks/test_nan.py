@@ -1,0 +1,184 @@
+"""NaNs and infinities: kernels that make one, and mended ones; the line, and the operand with its value."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dwarfgpu as dg
+from dwarfgpu.cli import main
+from dwarfgpu.execution.checks import findings as f
+from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+
+HERE = Path(__file__).parent
+IN_FUNCTIONS = {"ratio_in_function": "part / whole", "member": "sum / number", "of_template": "return log(value)"}
+"""Kernels whose fault is in a function that they call, and what its line contains."""
+ELSEWHERE = {("component", "O2")}
+"""The compiler gives the one division that it keeps the line of its use."""
+ALL = [(target, level) for target in ("gfx942", "gfx90a", "gfx1030", "gfx1100", "gfx1100-wave64", "gfx1200")
+       for level in ("O0", "O2")]  # fmt: skip
+
+
+def marked(path):
+    """By kernel, the line that makes a NaN or an infinity, and the operand."""
+    lines, kernel = {}, ""
+    text = path.read_text("utf-8").split("\n")
+    for number, line in enumerate(text, 1):
+        start = re.match(r"KERNEL\((\w+)\)", line)
+        kernel = start[1] if start else kernel
+        if (mark := re.search(r"/// (\w+)$", line)) and kernel:
+            lines.setdefault(kernel, (number, mark[1]))
+        elif start and (part := IN_FUNCTIONS.get(kernel)):
+            at = next(at for at, line in enumerate(text, 1) if part in line)
+            lines[kernel] = at, text[at - 1].split()[-1]
+    return lines
+
+
+LINES = {language: marked(HERE / f"nan.{language}") for language in ("cl", "hip")}
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    require_tool("clang-22")
+    folder = tmp_path_factory.mktemp("nan")
+
+    @cache
+    def build(language, target, level, *options):
+        path = str(folder / f"nan.{language}.{target}.{level}{''.join(options)}.co")
+        words = f"--target={target}", f"-O{level[1:]}", "-o", path, "--", *options
+        assert main(["compile", str(HERE / f"nan.{language}"), *words]) == 0
+        return path
+
+    return build
+
+
+def run_of(path, kernel, check="nan", **arguments):
+    args = {0: "zeros(256, float32)", 1: "arange(256, float32)", 2: "arange(256)", 3: 0.0} | arguments.get("args", {})
+    machine = machine_for(path, kernel)
+    running = Running(launch(machine, path, kernel, grid=256, work_group=64, args=args, check=check))
+    halt = running.run(limit=2_000_000)
+    assert halt.has_ended, halt
+    return running
+
+
+def found(*build, **how):
+    return check_report(run_of(*build, **how)).findings
+
+
+def values_of(row):
+    return {each.name: each.value for each in row.operands}
+
+
+def problems(built, language, target, level):
+    """What is wrong with what is found of one build."""
+    for kernel, (line, operand) in LINES[language].items():
+        rows = [row for row in found(built(language, target, level), kernel) if row.sides[0].line[1] == line]
+        if not rows and (kernel, level) not in ELSEWHERE:
+            yield kernel, line
+        names = {re.split(r"[.\[]", name)[0] for row in rows for name in (each.name for each in row.operands)}
+        if level == "O0" and rows and operand not in names:
+            yield kernel, operand, names
+        mended = found(built(language, target, level, "-DMENDED"), kernel)
+        yield from (("mended", kernel, row.message) for row in mended)
+
+
+@pytest.mark.parametrize(
+    "target, level", [each if each == ("gfx942", "O2") else pytest.param(*each, marks=pytest.mark.slow) for each in ALL]
+)
+@pytest.mark.parametrize("language", LINES)
+@pytest.mark.sampled(2)
+def test_the_line_and_the_operand_are_found_and_nothing_else(built, language, target, level):
+    assert [*problems(built, language, target, level)] == []
+
+
+def test_forty_kernels_have_a_mark():
+    assert sum(map(len, LINES.values())) == 40
+
+
+@pytest.mark.parametrize("kernel, kind, operands", [
+    ("mean", f.MADE_NAN, {"s": "0", "n": "0"}),
+    ("reciprocal", f.MADE_INFINITY, {"x": "0"}),
+    ("to_integer", f.TOO_LARGE, {"x": "3e+09"}),
+])  # fmt: skip
+def test_the_message_has_the_values_of_the_lane(built, kernel, kind, operands):
+    (row, *_others) = found(built("cl", "gfx942", "O2"), kernel)
+    assert (row.check, row.kind, values_of(row)) == ("nan", kind, operands)
+    assert row.message.startswith(f"{kind}: ")
+    (read,) = {side.side.action for side in row.sides[:1]}
+    assert read == f.MAKE
+
+
+def test_what_changed_the_operands_last_is_named(built):
+    (row,) = found(built("cl", "gfx942", "O0"), "mean")
+    assert {each.name: each.changed.line for each in row.operands} == {"s": 17, "n": 17}
+    assert row.message.endswith("n = 0 (last changed at nan.cl:17)")
+
+
+def test_a_conversion_that_loses_a_nan_has_a_side(built):
+    (row,) = found(built("cl", "gfx942", "O2"), "converted")
+    assert [side.side.action for side in row.sides] == [f.MAKE, f.LOSE, f.WRITE]
+
+
+def test_a_branch_on_a_lost_nan_is_found_where_the_nan_was_made(built):
+    (row,) = found(built("cl", "gfx1100", "O0"), "compared")
+    line, _operand = LINES["cl"]["compared"]
+    assert row.sides[0].line[1] == line
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kernel", ["root", "product", "fused", "power", "logarithm", "by_array"])
+def test_nothing_is_blamed_for_what_came_in(built, kernel, value):
+    args = {"args": {1: np.full(256, value, np.float32)}}
+    rows = found(built("cl", "gfx90a", "O2", "-DMENDED"), kernel, **args)
+    assert [row.message for row in rows] == []
+
+
+MATRIX = """
+typedef float f4 __attribute__((ext_vector_type(4)));
+kernel void tile(global float *out) {
+  int i = get_local_id(0);
+  float x = i == 21 ? 2e38f : 1.0f;
+  f4 c = (f4)(3e38f);
+  c = __builtin_amdgcn_mfma_f32_16x16x4f32(x, 1.0f, c, 0, 0, 0);
+  out[i] = c.y;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_a_finding_of_a_matrix_names_the_element(require_tool, tmp_path, level):
+    require_tool("clang-22")
+    source, path = tmp_path / "tile.cl", str(tmp_path / "tile.co")
+    source.write_text(MATRIX)
+    assert main(["compile", str(source), "-o", path, "--target=gfx942", f"-O{level}"]) == 0
+    running = Running(launch(machine_for(path, "tile"), path, "tile", grid=64, work_group=64,
+                             args=["zeros(64, float32)"], check="nan"))  # fmt: skip
+    running.run()
+    (row,) = check_report(running).findings
+    assert (row.kind, values_of(row)["element"], row.count) == (f.MADE_INFINITY, "D[5][0]", 16)
+
+
+def test_all_checks_do_not_contain_it_and_it_goes_with_others(built):
+    path = built("cl", "gfx942", "O2")
+    assert found(path, "mean", check="all") == ()
+    both = found(path, "mean", check="init,nan,bounds")
+    assert [row.check for row in both] == ["nan"]
+
+
+def test_the_debugger_stops_where_it_counts(built, capsys):
+    path = built("cl", "gfx942", "O0")
+    words = "target launch mean 256 64 out=zeros(256,float32) in=arange(256,float32) count=arange(256) zero=0"
+    assert main(["debug", path, "-ex", "set check nan", "-batch", "-ex", words, "-ex", "continue"]) == 0
+    assert "n = 0 (last changed at nan.cl:17)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_python_has_the_operands(built):
+    running = dg.launch(built("cl", "gfx942", "O2"), "mean", grid=256, work_group=64, check="nan", args=[
+        np.zeros(256, np.float32), np.arange(256, dtype=np.float32), np.arange(256, dtype=np.int32), 0.0])  # fmt: skip
+    running.run()
+    (row,) = running.findings
+    assert values_of(row) == {"s": "0", "n": "0"}
