@@ -17,8 +17,8 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 HERE = Path(__file__).parent
 IN_FUNCTIONS = {"ratio_in_function": "part / whole", "member": "sum / number", "of_template": "return log(value)"}
 """Kernels whose fault is in a function that they call, and what its line contains."""
-ELSEWHERE = {("component", "O2")}
-"""The compiler gives the one division that it keeps the line of its use."""
+ELSEWHERE = {("component", "O2"), ("power", "O0")}
+"""Of one division the compiler keeps the line of its use; a number in a register of the other looks like a NaN."""
 ALL = [(target, level) for target in ("gfx942", "gfx90a", "gfx1030", "gfx1100", "gfx1100-wave64", "gfx1200")
        for level in ("O0", "O2")]  # fmt: skip
 
