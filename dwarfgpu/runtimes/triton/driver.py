@@ -183,7 +183,7 @@ def _pointed(start: int, length: int, name: str, kind: str) -> Iterator[list[Any
     if not pointers or not classes:
         return
     for tensor in gc.get_objects():
-        if isinstance(tensor, (*classes,)):
+        if issubclass(type(tensor), (*classes,)):  # `isinstance` asks objects, some of which then warn
             found = _described("", tensor)
             inside = [at for number, at in pointers.items() if found[0] <= number < found[0] + found[1]]
             if inside:
