@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCALAR_LOAD, SCRATCH, SIZES, AccessShape, shape_of
+from dwarfgpu.execution.batch import EXEC
 from dwarfgpu.execution.block_writer import needed, register_of
 from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
 from dwarfgpu.execution.forms.buffers import buffer_places, stack_row
 from dwarfgpu.execution.forms.dispatcher import DECLARED, FIND, FLAT_SPACE, GLOBAL_SPACE, PRIVATE_SPACE, RESOLVE
-from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
+from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, lane_numbers
 from dwarfgpu.execution.forms.layout import Place
 from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
@@ -70,15 +71,45 @@ def _write_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
         return
     places = _places(writer, instruction, shape)
     writer.end_checks()
+    rows = [writer.know(register) if is_load else writer.row(register)[0] for register in registers]
+    if shape.size != 4 or len(rows) > 1:
+        _move_lanes(writer, places, shape, rows, half, is_load=is_load)
+        return
+    together, apart, moved = (writer.ir.name(stem) for stem in ("together", "apart", "moved"))
+    writer.fork(_is_row(writer, places.starts[0]), together, apart)
+    writer.label(together)
+    memory, whole = writer.load("ptr", places.starts[0], 64), writer.vectors.type(WORD)
+    read, written = (memory, rows[0]) if is_load else (rows[0], memory)
+    writer.ir.do(f"store {whole} {writer.load(whole, read)}, ptr {written}, align 4")
+    writer.jump(moved)
+    writer.label(apart)
+    _move_lanes(writer, places, shape, rows, half, is_load=is_load)
+    writer.jump(moved)
+    writer.label(moved)
+
+
+def _is_row(writer: FormWriter, places: str) -> str:
+    """Return whether all lanes execute, and their dwords lie one behind the other."""
+    vectors, one, kind = writer.vectors, writer.one, f"u{writer.lanes}"
+    first = vectors.spread(writer.load("i64", places, 64), LONG)
+    at = vectors.operate("sub", LONG, writer.load(vectors.type(LONG), places, 64), first)
+    distances = lane_numbers("i64", (4 * lane for lane in range(writer.lanes)))
+    elsewhere = writer.bits(vectors.operate("icmp ne", LONG, at, distances))
+    idle = one.operate("xor", kind, writer.mask(EXEC), "-1")
+    return one.operate("icmp eq", kind, one.operate("or", kind, elsewhere, idle), "0")
+
+
+def _move_lanes(
+    writer: FormWriter, places: _Places, shape: AccessShape, rows: list[str], half: int | None, *, is_load: bool
+) -> None:
+    """Move the numbers of each lane by itself."""
     if is_load:
-        rows = [writer.know(register) for register in registers]
         with writer.each_lane() as lane:
             found = _numbers_of(writer, places, shape, lane)
             values = [writer.load(f"i{8 * shape.size}", place, 1) for place in found]
             for row, value in zip(rows, values, strict=True):
                 _put(writer, shape, row, lane, value, half)
         return
-    rows = [writer.row(register)[0] for register in registers]
     for number, row in enumerate(rows):  # the last lane wins for each number in turn
         with writer.each_lane() as lane:
             value = writer.load("i32", writer.lane_at(row, lane))
@@ -124,7 +155,7 @@ def _write_private_row(
     found = (_scratch_row if shape.space == SCRATCH else stack_row)(writer, instruction, shape.count)
     if found is None:
         return False
-    writer.end_checks()
+    writer.end_checks(is_private=True)
     (line, step), whole = found, writer.vectors.type(WORD)
     for number, register in enumerate(registers):
         line = writer.at(line, step) if number else line

@@ -50,7 +50,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
 
 
 def _target(writer: FormWriter, instruction: GpuInstruction) -> str:
-    return writer.at("%slot", writer.signed_number((instruction.branch or 0) << _STEP))
+    return writer.at(writer.slot, writer.signed_number((instruction.branch or 0) << _STEP))
 
 
 def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> None:
@@ -66,4 +66,4 @@ def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: 
     writer.end_checks()
     if instruction.destinations:
         writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
-    writer.leave(writer.at("%slot", one.operate("shl", LONG, distance, str(_STEP))))
+    writer.leave(writer.at(writer.slot, one.operate("shl", LONG, distance, str(_STEP))))

@@ -7,6 +7,7 @@ by Python; then forms go on.
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
@@ -21,6 +22,11 @@ from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
 
+HOT = 1 << 16
+"""How many waves have been at an instruction before a stretch is compiled from there on.
+
+Each of them then takes about 5 ns less for an instruction of the stretch, which takes a millisecond to compile.
+"""
 NEVER = (1 << 62) - 1
 _TOP = (1 << 64) - 1
 """A slot behind all."""
@@ -32,8 +38,8 @@ class CompiledForms:
     what, unit = "each form of an instruction is", "form"
     ready = None
 
-    def __init__(self, device: FormHost) -> None:
-        self.device = device
+    def __init__(self, device: FormHost, hot: int = HOT) -> None:
+        self.device, self.hot = device, hot
         self.problem = ""
         """Why nothing is compiled any more."""
         self._table = MemoryTable()
@@ -82,11 +88,14 @@ class CompiledForms:
             return batch
         if counts != self._counts:
             self._counts, self._programs = counts, {}
-        if self._states is None or not self._states.are_of(memory, counts):
-            self._states = WaveStates(device.machine.wave_count, device.lanes, counts, memory, self._table)
-        if isinstance(batch, FormBatch) and batch.states is self._states:
+        states, waves = self._states, device.machine.wave_count
+        if states is None or states.counts != counts or states.count < waves:
+            states = self._states = WaveStates(waves, device.lanes, counts)
+        if not states.are_of(memory):
+            states.begin(memory, self._table)
+        elif isinstance(batch, FormBatch) and batch.states is states:
             return batch
-        return self._states.enter(batch)
+        return states.enter(batch)
 
     def run_together(self, batch: WaveBatch, left: int, _limit: int | None) -> tuple[WaveBatch, int, int, bool]:
         """Let the batch go on by itself."""
@@ -109,6 +118,7 @@ class CompiledForms:
             most = min(most, -(-(limit - device.executed) // batch.count))
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
+        cells[TurnCell.HOT] = self.hot
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0
         while True:
@@ -116,7 +126,9 @@ class CompiledForms:
             reason = self._run(self._place)
             done += cells[TurnCell.EXECUTED]
             batch.pc = program.address_of(cells[TurnCell.SLOT])
-            if reason != TurnExit.STOPPED or not self._fill(program, batch.pc):
+            if reason == TurnExit.HOT:
+                self._extend(program, batch.pc)
+            elif reason != TurnExit.STOPPED or not self._fill(program, batch.pc):
                 break
         return self._result(batch, program, reason, done)
 
@@ -126,6 +138,10 @@ class CompiledForms:
         except CompilerError as error:
             self.problem = str(error)
             return False
+
+    def _extend(self, program: FormProgram, address: int) -> None:
+        with suppress(CompilerError):  # what there is goes on
+            program.extend(address)
 
     def _result(self, batch: FormBatch, program: FormProgram, reason: int, done: int) -> CompiledRun | None:
         since = self._cells[TurnCell.SINCE]

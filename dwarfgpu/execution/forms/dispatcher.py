@@ -1,14 +1,15 @@
 """The functions of LLVM IR that call forms and search memory for them.
 
 Waves run in the order of the interpreter: all waves of a batch execute an instruction that reads or writes memory
-before any of them goes on. Between two such instructions no wave sees what another does, so each goes alone.
+before any of them goes on. Between two such instructions no wave sees what another does, so each goes alone. Where it
+is hot, it goes in stretches; if a wave would refuse any instruction of one, all execute the first by itself.
 """
 
 from __future__ import annotations
 
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.layout import Cell
-from dwarfgpu.execution.forms.layout import RULE, Place, Rule, TurnCell, TurnExit
+from dwarfgpu.execution.forms.layout import HEAT, RULE, STRETCH, Place, Rule, StretchField, TurnCell, TurnExit
 
 FIND = "forms_find"
 """``i64 @forms_find(ptr table, i64 address, i64 size)``: the address of the host; 0 where there is no memory."""
@@ -42,35 +43,60 @@ define i64 @{RUN}(ptr noalias %cells) {{
 entry:
 {_cell("waves", TurnCell.WAVES, "ptr")}{_cell("count", TurnCell.COUNT)}{_cell("begin", TurnCell.SLOT, "ptr")}\
 {_cell("before", TurnCell.SINCE)}{_cell("turn", TurnCell.TURN)}\
-{_cell("nearest", TurnCell.NEAREST, "ptr")}{_cell("most", TurnCell.MOST)}
+{_cell("nearest", TurnCell.NEAREST, "ptr")}{_cell("most", TurnCell.MOST)}\
+{_cell("hot", TurnCell.HOT)}
   %are.several = icmp ugt i64 %count, 1
+  %count.short = trunc i64 %count to i32
   br label %at
 at:
   %slot = phi ptr [ %begin, %entry ], [ %first, %on ]
   %since = phi i64 [ %before, %entry ], [ %since.on, %on ]
   %done = phi i64 [ 0, %entry ], [ %done.now, %on ]
-  %function = load ptr, ptr %slot
-  %is.empty = icmp eq ptr %function, null
+  %single = load ptr, ptr %slot
+  %is.empty = icmp eq ptr %single, null
   br i1 %is.empty, label %stopped, label %some
 some:
-  %rule.at = getelementptr i8, ptr %slot, i64 {RULE}
-  %rule = load i32, ptr %rule.at
+{_load("single.rule", "%slot", RULE, "i32")}{_load("stretch", "%slot", STRETCH, "ptr")}
+  %room = sub i64 {LONGEST}, %since
+  %has.none = icmp eq ptr %stretch, null
+  br i1 %has.none, label %warm, label %long
+warm:
+{_load("heat", "%slot", HEAT, "i32")}
+  %hotter = add i32 %heat, %count.short
+  store i32 %hotter, ptr %heat.at
+  %hot.short = trunc i64 %hot to i32
+  %is.hot = icmp sge i32 %hotter, %hot.short
+  br i1 %is.hot, label %stopped, label %short
+long:
+{_load("whole.code", "%stretch", StretchField.FUNCTION, "ptr")}{_load("length", "%stretch", StretchField.COUNT)}\
+{_load("whole.rule", "%stretch", StretchField.RULE, "i32")}
+  %is.too.long = icmp ugt i64 %length, %room
+  br i1 %is.too.long, label %short, label %chosen
+short:
+  br label %chosen
+chosen:
+  %function = phi ptr [ %whole.code, %long ], [ %single, %short ]
+  %rule = phi i32 [ %whole.rule, %long ], [ %single.rule, %short ]
+  %ahead = phi i64 [ %length, %long ], [ 1, %short ]
+  %in.stretch = phi i1 [ true, %long ], [ false, %short ]
   %in.step = trunc i32 %rule to i1
-  %asks = and i1 %in.step, %are.several
+  %is.careful = or i1 %are.several, %in.stretch
+  %asks = and i1 %in.step, %is.careful
   br i1 %asks, label %ask, label %run
 ask:
-  %asked = phi i64 [ 0, %some ], [ %asked.next, %agreed ]
+  %asked = phi i64 [ 0, %chosen ], [ %asked.next, %agreed ]
   %asked.at = getelementptr ptr, ptr %waves, i64 %asked
   %asked.wave = load ptr, ptr %asked.at
   %answer = call ptr %function(ptr %asked.wave, ptr %slot, i1 true)
   %refuses = icmp eq ptr %answer, null
-  br i1 %refuses, label %stopped, label %agreed
+  br i1 %refuses, label %refused, label %agreed
+refused:
+  br i1 %in.stretch, label %short, label %stopped
 agreed:
   %asked.next = add nuw i64 %asked, 1
   %more.asked = icmp ult i64 %asked.next, %count
   br i1 %more.asked, label %ask, label %run
 run:
-  %room = sub i64 {LONGEST}, %since
   br label %wave
 wave:
   %number = phi i64 [ 0, %run ], [ %number.next, %behind ]
@@ -82,17 +108,15 @@ wave:
 step:
   %now = phi ptr [ %slot, %wave ], [ %next, %further ]
   %called = phi ptr [ %function, %wave ], [ %next.function, %further ]
-  %k = phi i64 [ 0, %wave ], [ %steps, %further ]
+  %now.rule = phi i32 [ %rule, %wave ], [ %next.rule, %further ]
+  %k = phi i64 [ %ahead, %wave ], [ %steps.more, %further ]
   %next = call ptr %called(ptr %state, ptr %now, i1 false)
   %failed = icmp eq ptr %next, null
   br i1 %failed, label %stopped, label %executed
 executed:
-  %steps = add nuw i64 %k, 1
-  %now.rule.at = getelementptr i8, ptr %now, i64 {RULE}
-  %now.rule = load i32, ptr %now.rule.at
   %now.ends = and i32 %now.rule, {int(Rule.ENDS_BLOCK)}
   %is.last = icmp ne i32 %now.ends, 0
-  %is.full = icmp uge i64 %steps, %room
+  %is.full = icmp uge i64 %k, %room
   %is.over = or i1 %is.last, %is.full
   br i1 %is.over, label %behind, label %look
 look:
@@ -105,6 +129,7 @@ meet:
   %meets = trunc i32 %next.rule to i1
   br i1 %meets, label %behind, label %further
 further:
+  %steps.more = add nuw i64 %k, 1
   br label %step
 behind:
   %is.one = icmp eq i64 %number, 0
@@ -117,8 +142,8 @@ behind:
   %more.waves = icmp ult i64 %number.next, %count
   br i1 %more.waves, label %wave, label %all
 all:
-  %done.now = add i64 %done, %steps
-  %since.now = add i64 %since, %steps
+  %done.now = add i64 %done, %k
+  %since.now = add i64 %since, %k
   %is.asked = icmp sge i64 %done.now, %most
   br i1 %is.last, label %ended, label %straight
 ended:
@@ -143,9 +168,11 @@ on:
   %since.on = select i1 %ends, i64 0, i64 %since.now
   br label %at
 stopped:
+  %why = phi i64 [ {int(TurnExit.STOPPED)}, %at ], [ {int(TurnExit.HOT)}, %warm ], \
+[ {int(TurnExit.STOPPED)}, %refused ], [ {int(TurnExit.STOPPED)}, %step ]
 {_store("stopped", TurnCell.SLOT, "%slot", "ptr")}{_store("stopped.since", TurnCell.SINCE, "%since")}\
 {_store("stopped.done", TurnCell.EXECUTED, "%done")}
-  ret i64 {int(TurnExit.STOPPED)}
+  ret i64 %why
 leave:
   %reason = phi i64 [ {int(TurnExit.PARTED)}, %ended ], [ {int(TurnExit.NOTED)}, %together ], \
 [ {int(TurnExit.TURN)}, %ask.turn ], [ {int(TurnExit.FULL)}, %straight ]

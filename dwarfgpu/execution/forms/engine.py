@@ -51,6 +51,16 @@ class FormLibrary:
         for text, name in bodies.items():
             self._functions[text] = self._machine.address(name)
 
+    def stretch(self, text: str, declared: dict[str, str]) -> int:
+        """Return the address of a function that runs often enough to be optimized."""
+        with self._lock:
+            if text not in self._functions:
+                name = f"form{len(self._functions)}"
+                function = text.replace("@form(", f"@{name}(", 1)
+                self._machine.load("\n".join((*declared.values(), function)), level=1)
+                self._functions[text] = self._machine.address(name)
+            return self._functions[text]
+
     def function(self, text: str) -> int:
         """Return the address of a form that has been compiled."""
         return self._functions[text]

@@ -27,8 +27,9 @@ class FormWriter:
     """Writes the form of an instruction."""
 
     def __init__(
-        self, *, lanes: int, generation: int, mode: int, accumulation: int, apertures: dict[str, int], address: int = 0
-    ) -> None:
+        self, *, lanes: int, generation: int, mode: int, accumulation: int, apertures: dict[str, int],
+        address: int = 0,
+    ) -> None:  # fmt: skip
         self.lanes, self.generation, self.mode = lanes, generation, mode
         self.accumulation = accumulation
         """The number of the first accumulation register among the vector registers."""
@@ -38,8 +39,14 @@ class FormWriter:
         """Whether numbers depend on the address of the instruction."""
         self.ir = LlvmText()
         self.vectors, self.one = Vectors(self.ir, lanes), Vectors(self.ir, 1)
+        self.slot = "%slot"
         self.numbers: list[int] = []
         self.rule = Rule(0)
+        self._read: set[int] = set()
+        self.written: set[int] = set()
+        """The scalar registers that the instruction writes."""
+        self.asked: frozenset[int] | None = None
+        """The scalar registers that decide whether it refuses, if it reaches only memory that the wave has alone."""
         self._label = "entry"
         self._rooms: dict[str, str] = {}
 
@@ -75,9 +82,13 @@ class FormWriter:
         self.leave("null")
         self.label(fine)
 
-    def end_checks(self) -> None:
-        """Return if the instruction was only asked whether it refuses."""
+    def end_checks(self, *, is_private: bool = False) -> None:
+        """Return if the instruction was only asked whether it refuses.
+
+        It is private if only scalar registers decide that, and it reaches only memory that the wave has alone.
+        """
         self.rule |= Rule.IN_STEP
+        self.asked = frozenset(self._read) if is_private else None
         asked, go = self.ir.name("asked"), self.ir.name("go")
         self.fork("%probe", asked, go)
         self.label(asked)
@@ -86,7 +97,7 @@ class FormWriter:
 
     def behind(self, size: int) -> str:
         """Return the slot behind an instruction of some bytes."""
-        return self.at("%slot", str(SLOT * (size // 4)))
+        return self.at(self.slot, str(SLOT * (size // 4)))
 
     def room(self, name: str, count: int, kind: str) -> str:
         """Return memory of the function."""
@@ -133,7 +144,7 @@ class FormWriter:
         if place >= MOST_NUMBERS:
             raise UnknownInstruction("more numbers than a slot has")
         self.numbers.append(value & LOW)
-        return self.load("i32", self.at("%slot", str(NUMBERS + 4 * place)))
+        return self.load("i32", self.at(self.slot, str(NUMBERS + 4 * place)))
 
     def long_number(self, value: int) -> str:
         """Return a number of 64 bits, which the slot has."""
@@ -165,6 +176,7 @@ class FormWriter:
 
     def word(self, register: int) -> str:
         """Return a scalar register."""
+        self._read.add(register)
         return self.load("i32", self._scalar_place(register)[0])
 
     def pair(self, register: int) -> str:
@@ -173,6 +185,7 @@ class FormWriter:
 
     def set_word(self, register: int, value: str) -> None:
         """Write a scalar register."""
+        self.written.add(register)
         place, known = self._scalar_place(register)
         self.ir.do(f"store i32 {value}, ptr {place}, align 4")
         if known:
@@ -184,6 +197,7 @@ class FormWriter:
         """Write scalar registers that follow each other."""
         if first <= EXEC < first + len(values):
             raise UnknownInstruction("EXEC among several registers")
+        self.written.update(range(first, first + len(values)))
         place, known = self._scalar_place(first)
         for number, value in enumerate(values):
             self.ir.do(f"store i32 {value}, ptr {self.at(place, str(4 * number))}, align 4")
@@ -281,6 +295,7 @@ class FormWriter:
 
     def set_exec(self, value: str) -> None:
         """Change the executing lanes."""
+        self.written.update((EXEC, EXEC_HI))
         place = self.at("%wave", str(4 * EXEC))
         self.ir.do(f"store i{self.lanes} {value}, ptr {place}, align 8")
         self._spread_exec()

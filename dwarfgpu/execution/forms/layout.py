@@ -10,11 +10,11 @@ from enum import IntEnum, IntFlag
 
 SCC = 132
 """The number of SCC among the scalar registers."""
-VECTORS = 4096
-"""Where the vector registers of a wave begin; behind them are the accumulation registers."""
+VECTORS = 1792
+"""Where the vector registers of a wave begin, a multiple of their size; behind them are the accumulation registers."""
 SLOT = 64
-"""The bytes of a slot: a function, `Rule`, and the numbers of the instruction."""
-RULE, NUMBERS = 8, 12
+"""The bytes of a slot: a function, the stretch that begins there, `Rule`, how hot it is, the numbers."""
+STRETCH, RULE, HEAT, NUMBERS = 8, 16, 20, 24
 """Where these are in a slot."""
 MOST_NUMBERS = (SLOT - NUMBERS) // 4
 
@@ -54,6 +54,16 @@ class Rule(IntFlag):
     """A call or a jump, which Python notes."""
 
 
+class StretchField(IntEnum):
+    """Where something is in what the dispatcher knows of a stretch: straight code that is one function."""
+
+    FUNCTION = 0
+    COUNT = 8
+    """Its instructions."""
+    RULE = 16
+    """`Rule` of all of them: what is asked, if any of them refuses, and whether the last one ends a block."""
+
+
 class TurnCell(IntEnum):
     """The 64-bit numbers that the dispatcher is called with, and those that it leaves."""
 
@@ -74,6 +84,8 @@ class TurnCell(IntEnum):
     """The instructions that each wave has executed."""
     LAST = 8
     """The slot at the end of the latest block."""
+    HOT = 9
+    """How many waves have been at an instruction, each time one of them was, where it is hot."""
 
 
 class TurnExit(IntEnum):
@@ -89,3 +101,5 @@ class TurnExit(IntEnum):
     """A block has ended, and with it the turn, or enough has been executed."""
     FULL = 4
     """As many instructions as a block of the interpreter has have been executed since the latest end of a block."""
+    HOT = 5
+    """The instruction is hot: a stretch from it on is worth its time."""

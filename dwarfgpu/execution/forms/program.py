@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,7 +13,8 @@ from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.form import WrittenForm, write_form
 from dwarfgpu.execution.forms.form_writer import FormWriter
-from dwarfgpu.execution.forms.layout import NUMBERS, RULE, SLOT, Rule
+from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, Rule, StretchField
+from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
 from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
@@ -23,6 +26,8 @@ AHEAD = 400
 """The instructions whose slots are filled together: one module of LLVM compiles faster than many."""
 MOST_FORMS = 1 << 16
 """The instructions whose forms are kept."""
+COLD = -(1 << 30)
+"""How hot a slot is from which on there is a stretch, or none that pays."""
 
 
 class FormHost(Protocol):
@@ -68,6 +73,8 @@ class FormProgram:
         """How many slots have been filled."""
         self._tried: set[int] = set()
         """The addresses whose slots have been filled, or whose instructions have no form."""
+        self._stretches: dict[int, tuple[int, Any]] = {}
+        """Stretches by their first addresses: the last one, and the numbers of `StretchField`."""
 
     def slot_of(self, address: int) -> int:
         """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
@@ -86,6 +93,31 @@ class FormProgram:
         if self.start <= address < self.end:
             self._content[(address - self.start) // 4, :NUMBERS] = 0
             self._tried.discard(address)
+            for first in [first for first, (last, _kept) in self._stretches.items() if first <= address <= last]:
+                self._content[(first - self.start) // 4, STRETCH:RULE] = 0
+                self._content[(first - self.start) // 4, HEAT:NUMBERS] = 0
+                del self._stretches[first]
+
+    def extend(self, start: int) -> None:
+        """Let straight code from an address on be one function from now on, if it is more than an instruction."""
+        index = (start - self.start) // 4
+        self._content.view(np.int32)[index, HEAT // 4] = COLD
+        parts = stretch_of(self._straight(start))
+        if len(parts) < 2:
+            return
+        writer = StretchWriter(**self._options())
+        function = library().stretch(writer.write_stretch(parts, self.start, self.end), writer.ir.declared)
+        kept = (ctypes.c_uint64 * len(StretchField))(function, len(parts), int(rule_of(parts)))
+        self._stretches[start] = parts[-1].address, kept
+        self._content.view(np.uint64)[index, STRETCH // 8] = ctypes.addressof(kept)
+
+    def _straight(self, start: int) -> Iterator[StretchPart]:
+        """Yield the instructions from an address on that have forms."""
+        address = start
+        while self.start <= address < self.end and self._content.view(np.uint64)[(address - self.start) // 4, 0]:
+            instruction = self._device.instruction(address)
+            yield StretchPart(instruction, address, self._written(instruction, address))
+            address += instruction.size
 
     def fill(self, start: int) -> bool:
         """Fill the slots from an address on, as far as code is reached from there; return whether its own is filled."""
@@ -136,12 +168,8 @@ class FormProgram:
         is_inside = distance is None or self.start <= address + distance < self.end
         if key in known and is_inside and not (form is not None and form.is_placed):
             return form
-        writer = FormWriter(
-            lanes=device.lanes, generation=device.generation, mode=self._mode, accumulation=counts[0],
-            apertures=apertures, address=address,
-        )  # fmt: skip
         try:
-            form = write_form(writer, instruction, address - self.start, self.end - address)
+            form = self._written(instruction, address)
         except (UnknownInstruction, NotWritten):
             form = None
         if form is not None and key not in known and not device.is_interpreted(instruction, address, self._mode):
@@ -151,3 +179,15 @@ class FormProgram:
                 known.clear()
             known[key] = form
         return form
+
+    def _written(self, instruction: GpuInstruction, address: int) -> WrittenForm:
+        writer = FormWriter(address=address, **self._options())
+        return write_form(writer, instruction, address - self.start, self.end - address)
+
+    def _options(self) -> dict[str, Any]:
+        """Return what writers need to know of the waves."""
+        device = self._device
+        return {
+            "lanes": device.lanes, "generation": device.generation, "mode": self._mode,
+            "accumulation": device.register_counts[0], "apertures": device.special_sources(),
+        }  # fmt: skip

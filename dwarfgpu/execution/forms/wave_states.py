@@ -32,41 +32,47 @@ LOW = 0xFFFF_FFFF
 
 
 class WaveStates:
-    """The states of all waves of a launch."""
+    """The states of all waves of a machine, for one launch after the other."""
 
-    def __init__(
-        self, count: int, lanes: int, counts: tuple[int, int], memory: MemoryAccess, table: MemoryTable
-    ) -> None:
-        self.lanes, self.counts = lanes, counts
-        self._memory = memory.local, memory.scratch
+    def __init__(self, count: int, lanes: int, counts: tuple[int, int]) -> None:
+        self.count, self.lanes, self.counts = count, lanes, counts
+        self._memory: tuple[Any, ...] = ()
         size = VECTORS + 4 * lanes * sum(counts) + _PAD
         self._room = np.zeros(count * size + 64, np.uint8)
         skipped = -address_of(self._room) % 64
         rows = self._room[skipped : skipped + count * size].reshape(count, size)
-        self._rows, self._words = rows, rows.view(np.uint32)
+        self._words = rows.view(np.uint32)
         self._known = rows[:, Place.KNOWN : Place.KNOWN_VECTORS + sum(counts)]
-        self._longs = longs = rows.view(np.int64)
-        numbers = np.arange(count, dtype=np.int64)
-        self.addresses = address_of(rows) + numbers * size
-        for place, value in (
-            (Place.LOCAL, address_of(memory.local.data) + memory.group_of * memory.local_size),
-            (Place.LOCAL_SIZE, memory.local_size),
-            (Place.PRIVATE, address_of(memory.scratch.data) + numbers * memory.scratch_size),
-            (Place.PRIVATE_SIZE, memory.scratch_size // lanes),
-            (Place.FIRST, numbers * memory.scratch_size),
-            (Place.TABLE, table.address),
-        ):
-            longs[:, place // 8] = value
+        self._longs = rows.view(np.int64)
+        self.addresses = address_of(rows) + np.arange(count, dtype=np.int64) * size
 
-    def are_of(self, memory: MemoryAccess, counts: tuple[int, int]) -> bool:
-        """Return whether these are states of waves that have some memory now."""
-        return self._memory[0] is memory.local and self._memory[1] is memory.scratch and self.counts == counts
+    def are_of(self, memory: MemoryAccess) -> bool:
+        """Return whether the waves of these states have some memory."""
+        return bool(self._memory) and self._memory[0] is memory.local and self._memory[1] is memory.scratch
+
+    def begin(self, memory: MemoryAccess, table: MemoryTable) -> None:
+        """Let waves with other memory enter."""
+        lanes, count = self.lanes, len(memory.group_of)
+        numbers = np.arange(count, dtype=np.int64)
+        self._memory = memory.local, memory.scratch
+        self._places = [
+            (place // 8, np.broadcast_to(np.asarray(value, np.int64), count))
+            for place, value in (
+                (Place.LOCAL, address_of(memory.local.data) + memory.group_of * memory.local_size),
+                (Place.LOCAL_SIZE, memory.local_size),
+                (Place.PRIVATE, address_of(memory.scratch.data) + numbers * memory.scratch_size),
+                (Place.PRIVATE_SIZE, memory.scratch_size // lanes),
+                (Place.FIRST, numbers * memory.scratch_size),
+                (Place.TABLE, table.address),
+            )
+        ]
 
     def enter(self, batch: WaveBatch) -> FormBatch:
         """Take over the registers of a batch; return its waves."""
         rows = batch.index
-        self._words[rows, : Place.NEXT // 4] = 0
-        self._known[rows] = 0
+        self._words[rows] = 0
+        for place, values in self._places:
+            self._longs[rows, place] = values[rows]
         entered = FormBatch(self, batch)
         for number, value in enumerate(batch.scalar):
             if value is not UNSET:
@@ -197,21 +203,19 @@ class Registers:
 class FormBatch(WaveBatch):
     """Waves whose registers are in `WaveStates`."""
 
-    __slots__ = ("_accumulation", "_masks", "_scalar", "_vector", "_written", "pointers", "states")
+    __slots__ = ("_masks", "_read", "_written", "pointers", "states")
 
     def __init__(self, states: WaveStates, like: WaveBatch, waves: Any = None) -> None:
         self.states = states
         self.waves = like.waves if waves is None else waves
         self.count, self.lanes = len(self.waves), like.lanes
         self.pc, self.passed, self.spent, self.mode = like.pc, like.passed, like.spent, like.mode
-        self.status, self.calls, self.beside = like.status, like.calls, dict(like.beside)
+        self.status, self.calls, self.beside = like.status, like.calls, like.beside and dict(like.beside)
         self.pointers = states.addresses[self.waves]
         """The addresses of the states of the waves."""
         self._index = None
-        first, others = states.counts
-        self._scalar = Registers(self, 0, SCALARS, states.scalars, states.put_scalar)
-        self._vector = Registers(self, 0, first, states.column, states.put_column)
-        self._accumulation = Registers(self, first, others, states.column, states.put_column)
+        self._read: tuple[Registers, ...] = ()
+        """The scalar, vector and accumulation registers, once somebody has asked for any."""
         self._masks: dict[str, Any] = {}
         self._written: set[str] = set()
         self._forget()
@@ -223,7 +227,9 @@ class FormBatch(WaveBatch):
 
     def settle(self) -> None:
         """Put what Python has changed into the states; what it has read is old now."""
-        for registers in (self._scalar, self._vector, self._accumulation):
+        if not self._read and not self._masks:
+            return
+        for registers in self._read:
             registers.settle()
         if "exec" in self._written:
             self.states.put_exec(self.index, self._masks["exec"])
@@ -234,17 +240,27 @@ class FormBatch(WaveBatch):
         if self.wide_v or self.wide_a or self.local or self.rows or self.stack[0] is not None:
             self._forget()
 
+    def _registers(self, kind: int) -> Registers:
+        if not self._read:
+            states, (first, others) = self.states, self.states.counts
+            self._read = (
+                Registers(self, 0, SCALARS, states.scalars, states.put_scalar),
+                Registers(self, 0, first, states.column, states.put_column),
+                Registers(self, first, others, states.column, states.put_column),
+            )
+        return self._read[kind]
+
     @property
     def scalar(self) -> Any:  # type: ignore[override]
-        return self._scalar
+        return self._registers(0)
 
     @property
     def vector(self) -> Any:  # type: ignore[override]
-        return self._vector
+        return self._registers(1)
 
     @property
     def accumulation(self) -> Any:  # type: ignore[override]
-        return self._accumulation
+        return self._registers(2)
 
     @property
     def exec(self) -> Any:

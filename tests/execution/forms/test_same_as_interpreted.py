@@ -5,7 +5,7 @@ import pytest
 
 from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.compiled.native import CompilerError, is_available
-from dwarfgpu.execution.forms.compiled_forms import CompiledForms
+from dwarfgpu.execution.forms.compiled_forms import HOT, CompiledForms
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.execution.compiled.test_same_as_interpreted import (
@@ -24,17 +24,24 @@ pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package ll
 HALF = 128
 
 
-def ready_forms(path, kernel, count=256):
-    """Return a device that is about to run a kernel as forms."""
+def ready_forms(path, kernel, count=256, hot=HOT):
+    """Return a device that is about to run a kernel as forms, and what is hot as stretches."""
     machine = machine_for(path, kernel)
     machine.jit = "forms"
     start(machine, path, kernel, count)
+    machine.device.use_compiled()
+    machine.device.compiled.hot = hot
     return machine.device
 
 
 def all_ways(path, kernel, count=256):
-    """Return devices that interpret a kernel, and that run it as forms."""
-    return ready(path, kernel, 0, count)[0], ready_forms(path, kernel, count)
+    """Return devices that interpret a kernel, that run it as forms, and as stretches wherever that is possible."""
+    return ready(path, kernel, 0, count)[0], ready_forms(path, kernel, count), ready_forms(path, kernel, count, 1)
+
+
+def assert_all_same(interpreted, *others):
+    for other in others:
+        assert_same(interpreted, other)
 
 
 QUICK = {
@@ -55,14 +62,13 @@ QUICK = {
 )
 def test_three_ways_are_the_same(build, processor, level, kernel):  # noqa: F811 (a fixture)
     path = build(processor, level)
-    interpreted, forms = all_ways(path, kernel)
+    interpreted, forms, stretches = all_ways(path, kernel)
     compiled, _ = ready(path, kernel, 2)
-    for device in (interpreted, forms, compiled):
+    for device in (interpreted, forms, stretches, compiled):
         device.run()
     assert isinstance(forms.compiled, CompiledForms)
     assert forms.compiled.counted()[1] > 10
-    assert_same(interpreted, forms)
-    assert_same(interpreted, compiled)
+    assert_all_same(interpreted, forms, stretches, compiled)
 
 
 @pytest.mark.parametrize("processor, level, kernel", [
@@ -81,13 +87,13 @@ def test_each_instruction_leaves_the_same_state(build, processor, level, kernel)
         if program._content[(address - program.start) // 4].any()
     ]  # fmt: skip
     assert len(addresses) > 20
-    for address in addresses:
-        devices = all_ways(path, kernel)
+    for number, address in enumerate(addresses):
+        devices = all_ways(path, kernel)[: 2 if number % 29 else 3]  # other stretches end before each breakpoint
         for device in devices:
             device.add_breakpoint(Breakpoint(1, [address]))
             device.run()
-        assert_same(*devices)
-        assert (devices[0].halt is None) == (devices[1].halt is None)
+        assert_all_same(*devices)
+        assert len({device.halt is None for device in devices}) == 1
 
 
 @pytest.mark.parametrize(
@@ -98,11 +104,11 @@ def test_limits_and_turns_are_the_same(build, level, kernel, step):  # noqa: F81
     for at in range(step, 12 * step, step):
         for device in devices:
             device.run(at)
-        assert_same(*devices)
-        assert order_of(devices[0]) == order_of(devices[1])
+        assert_all_same(*devices)
+        assert [order_of(device) for device in devices] == [order_of(devices[0])] * len(devices)
     for device in devices:
         device.run()
-    assert_same(*devices)
+    assert_all_same(*devices)
 
 
 def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
@@ -115,12 +121,12 @@ def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
     for _ in range(6):
         for device in devices:
             device.run()
-        assert devices[0].halt.pc == devices[1].halt.pc
-        assert_same(*devices)
+        assert len({device.halt.pc for device in devices}) == 1
+        assert_all_same(*devices)
     for device, point in zip(devices, points, strict=True):
         device.remove_breakpoint(point)
         device.run()
-    assert_same(*devices)
+    assert_all_same(*devices)
 
 
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
@@ -128,16 +134,19 @@ def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
 def test_faults_are_the_same(build, processor, is_permissive):  # noqa: F811
     """Some waves reach behind a buffer; nothing of their instruction is done, and the others go on."""
     path, devices = build(processor, "O2"), []
-    for jit in ("off", "forms"):
+    for jit, hot in (("off", 0), ("forms", HOT), ("forms", 1)):
         machine = machine_for(path, "saxpy")
         machine.jit, machine.is_permissive = jit, is_permissive
         small = np.ones(100, np.float32)
         launch(machine, path, "saxpy", grid=(4096,), work_group=(128,), args=[small, small.copy(), 2.0, 4096])
+        machine.device.use_compiled()
+        if machine.device.compiled is not None:
+            machine.device.compiled.hot = hot
         machine.device.run(stops_at_faults=True)
         devices.append(machine.device)
     assert [reason for _batch, reason in devices[0].stopped] == [reason for _batch, reason in devices[1].stopped]
     assert devices[0].stopped
-    assert_same(*devices)
+    assert_all_same(*devices)
 
 
 def test_what_python_changes_is_seen_by_forms(build):  # noqa: F811
@@ -150,12 +159,12 @@ def test_what_python_changes_is_seen_by_forms(build):  # noqa: F811
         device.batches[0].scalar[3] = 77
         device.batches[0].vector[1] = np.full((1, 1), 2, np.uint32)
         device.run(12_000)
-    assert_same(*devices)
+    assert_all_same(*devices)
     saved = [device.saved() for device in devices]
     before = [state(device) for device in devices]
     for device in devices:
         device.run(15_000)
-    assert_same(*devices)
+    assert_all_same(*devices)
     for device, each in zip(devices, saved, strict=True):
         device.restore(each)
     assert [state(device) for device in devices] == before
@@ -170,4 +179,4 @@ def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch): 
     for device in devices:
         device.run()
     assert devices[1].compiled.problem == "no memory that can be executed"
-    assert_same(*devices)
+    assert_all_same(*devices)
