@@ -43,6 +43,7 @@ from dwarfgpu.program.frames.variable import Variable, all_variables
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.regular_files import OnlyWrites, whole_output
 from dwarfgpu.states.program import Attached, Program
+from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
@@ -290,10 +291,16 @@ class Running(ShownInNotebooks):
         """
         addresses, text = self.addresses(place), AT_ALL.sub("", place.strip())
         if _LINE.fullmatch(text):
-            return sorted({*map(self._with_parameters, addresses)})
+            return sorted({self._entered(self._with_parameters(address)) for address in addresses})
         if text.startswith("*") or _OFFSET.match(text) or name_and_offset(text)[1] is not None:
             return addresses
-        return sorted({max(address, self.reader.at(address).body) for address in addresses})
+        return sorted({max(self._entered(address), self.reader.at(address).body) for address in addresses})
+
+    def _entered(self, address: int) -> int:
+        """Return the first instruction of the kernel in place of code before it: hardware skips that."""
+        start = self.launched.plan.start
+        first = first_instruction(start)
+        return first if start.entry <= address < first else address
 
     def _with_parameters(self, address: int) -> int:
         """Return where the prologue of a function ends, if that is on the line where the function begins."""

@@ -21,6 +21,7 @@ from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import every, for_each, pairs
 
 SLOW = pytest.mark.slow
@@ -807,3 +808,20 @@ def test_breakpoints_and_addresses(operators, name):
     stopped = run(*debug, f"break {name}", "-ex", "continue")
     assert f"#0  {bare} (" in stopped.stdout, stopped.stderr
     assert stopped.stderr == ""
+
+
+def test_a_kernel_with_preloaded_arguments_is_entered_behind_what_hardware_skips():
+    path = FIXTURES / "llvm24/triton-calls.gfx942.w64.co"
+    running = Running(
+        launch(
+            machine_for(path, "calls"),
+            path,
+            "calls",
+            args=[np.zeros(64, "f4"), np.zeros(64, "f4"), 8, 0, 0],
+            grid=(64,),
+            work_group=(64,),
+        )
+    )
+    (point,) = running.break_at("calls")
+    assert point.addresses == [running.launched.plan.start.entry + 256]
+    assert running.run().kind == "breakpoint"
