@@ -153,7 +153,7 @@ FINDING = Record(
     "message",
     fact("path", value=lambda finding: [*path_of(finding)]),
     "check kind severity space address# size? register? variable is_certain reach? hazards=count pairs=places",
-    fact("operands?", value=lambda finding: [*map(OPERAND.json, finding.operands)] or None),
+    fact("operands", value=lambda finding: [*map(OPERAND.json, finding.operands)]),
     fact("sides", value=lambda finding: [*map(SIDE.json, finding.sides)]),
 )
 
