@@ -192,3 +192,24 @@ KERNEL(component) {
   float4 w = v / (v.y + OR(1.0f, 0.0f)); /// v
   out[GID] = w.z;
 }
+
+// --- No findings: an infinity that is a constant, those that a finite result replaces, and a conversion that saturates
+
+kernel void softmax(global float *out, global const float *in, global const int *count, float zero) {
+  local float tile[64];
+  float score = count[LID] < 40 ? in[LID] * 0.1f : -INFINITY;
+  tile[LID] = score;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float most = -INFINITY;
+  for (int k = 0; k < 64; k++)
+    most = fmax(most, tile[k]);
+  float e = exp(score - most);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  tile[LID] = e;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float sum = 0;
+  for (int k = 0; k < 64; k++)
+    sum += tile[k];
+  float sigmoid = 1.0f / (1.0f + exp(in[GID] * 10.0f));
+  out[GID] = e / sum + sigmoid + tanh(in[GID]) + sqrt(in[GID] * zero) + convert_int_sat(in[GID] * 1e9f);
+}

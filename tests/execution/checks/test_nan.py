@@ -137,6 +137,11 @@ def test_nothing_is_blamed_for_what_came_in(built, kernel, value):
     assert [row.message for row in rows] == []
 
 
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_infinities_on_purpose_are_no_finding(built, level):
+    assert found(built("cl", "gfx942", level), "softmax") == ()
+
+
 MATRIX = """
 typedef float f4 __attribute__((ext_vector_type(4)));
 kernel void tile(global float *out) {
