@@ -245,3 +245,13 @@ def test_a_conversion_reads_and_writes_the_bits_that_are_told(it, text):
         results.append(it.read(4)[0])
         assert (results[-1] & ~np.uint32(written) == old & ~np.uint32(written)).all()
     assert (results[0] & written == results[1] & written).all()
+
+
+def test_bf16_numbers_as_singles(it):
+    """CDNA 4, V_CVT_F32_BF16: the upper half of a single, whatever it is; modifiers change the sign."""
+    (words,) = registers(1)
+    it.vectors(words)
+    it.run("v_cvt_f32_bf16 v1, v0\nv_cvt_f32_bf16_sdwa v2, v0 src0_sel:WORD_1\nv_cvt_f32_bf16_e64 v3, -|v0|\n"
+           "v_cvt_f32_bf16 v4, 0.5")  # fmt: skip
+    expected = words << 16, words & 0xFFFF0000, words << 16 | 0x80000000, 0x3F000000
+    assert all((it.read(number)[0] == each).all() for number, each in enumerate(expected, 1))

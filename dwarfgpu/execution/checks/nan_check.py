@@ -720,7 +720,7 @@ def _kind_of(meaning: InstructionMeaning) -> str | None:
     source, result = meaning.sources[0], meaning.results[0]
     term = meaning.formula.statements[-1][1]
     if result in ("f16", "f32", "f64"):
-        return FLOATS
+        return None if term.op == "view" else FLOATS
     if result == "b32" and term.op == "source" and term.args[0] == "S0":
         return CONSTANT
     if result == "b32" and term.op == "if" and meaning.sources[-1] == "mask":
