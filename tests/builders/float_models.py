@@ -499,6 +499,7 @@ MODELS["v_cvt_pkaccum_u8_f32"] = lambda d, s0, s1: with_byte(d, s1, _to_byte(s0)
 
 to_bf16 = from_float("bf16", "f32")
 MODELS["v_cvt_pk_bf16_f32"] = pair(to_bf16)
+MODELS["v_cvt_f32_bf16"] = lambda half: half << 16
 MODELS["v_cvt_pk_f16_f32"] = pair(MODELS["v_cvt_f16_f32"])
 
 # --- Division -----------------------------------------------------------------------------------------------------
