@@ -120,12 +120,12 @@ class JitMachine:
         self.size = 0
         """The bytes of machine code, with its tables."""
 
-    def load(self, text: str, level: int = 0) -> None:
+    def load(self, text: str, level: int = 0, cache: CodeCache | None = None) -> None:
         """Compile a module; what one level more optimizes takes two or three times as long."""
         llvm = _binding()
         try:
             with _LOCK:
-                code = _writer(level).emit_object(llvm.parse_assembly(text))
+                code = _object_code(text, cache, level)
                 self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
                 self._engine.finalize_object()
         except _FAILURES as problem:
@@ -158,18 +158,24 @@ _writer = cache(_new_machine)
 """What writes machine code; it knows the host, which takes a megabyte that engines with code do not need."""
 
 
-def _loaded(text: str, cache: CodeCache | None, level: int) -> tuple[Any, int]:
-    """Return an engine of LLVM with machine code, and how many bytes of code and tables it has."""
+def _object_code(text: str, cache: CodeCache | None, level: int) -> bytes:
+    """Return a module as machine code, from the cache if it has been compiled before."""
     import llvmlite
 
-    llvm = _binding()
     known = llvmlite.__version__, compiler(), *_host(), str(level), text
     key = hashlib.sha256("\0".join(known).encode()).digest()
     code = None if cache is None else cache.read(key)
     if code is None:
-        code = _writer(level).emit_object(llvm.parse_assembly(text))
+        code = _writer(level).emit_object(_binding().parse_assembly(text))
         if cache is not None:
             cache.write(key, code)
+    return code
+
+
+def _loaded(text: str, cache: CodeCache | None, level: int) -> tuple[Any, int]:
+    """Return an engine of LLVM with machine code, and how many bytes of code and tables it has."""
+    llvm = _binding()
+    code = _object_code(text, cache, level)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()

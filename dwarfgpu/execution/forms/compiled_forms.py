@@ -49,7 +49,8 @@ class CompiledForms:
         self._cells = (ctypes.c_uint64 * len(TurnCell))()
         self._place = ctypes.addressof(self._cells)
         try:
-            self._run = library().run
+            self._library = library(keeps_code=device.machine.keeps_code)
+            self._run = self._library.run
         except CompilerError as error:
             self.problem = str(error)
 
@@ -66,7 +67,8 @@ class CompiledForms:
         """Return how many forms the process has, their instructions in programs, and the bytes of machine code."""
         if self.problem:
             return 0, 0, 0
-        return len(library()), sum(program.count for program in self._programs.values()), library().size
+        count = sum(program.count for program in self._programs.values())
+        return len(self._library), count, self._library.size
 
     def begin(self, batches: list[WaveBatch]) -> None:
         """Prepare for the waves of a launch."""

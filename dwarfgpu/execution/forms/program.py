@@ -63,6 +63,7 @@ class FormProgram:
     def __init__(self, device: FormHost, segment: MemorySegment, mode: int) -> None:
         self._device, self._mode = device, mode
         self.start, self.end = segment.start, segment.end
+        self._library = library(keeps_code=device.machine.keeps_code)
         count = (self.end - self.start) // 4 + 8
         self._room = np.zeros(count * SLOT + SLOT, np.uint8)
         base = address_of(self._room)
@@ -106,7 +107,9 @@ class FormProgram:
         if len(parts) < 2:
             return
         writer = StretchWriter(**self._options())
-        function = library().stretch(writer.write_stretch(parts, self.start, self.end), writer.ir.declared)
+        text = writer.write_stretch(parts, self.start, self.end)
+        self._library.compile([(text, writer.ir.declared)], level=1)
+        function = self._library.function(text)
         kept = (ctypes.c_uint64 * len(StretchField))(function, len(parts), int(rule_of(parts)))
         self._stretches[start] = parts[-1].address, kept
         self._content.view(np.uint64)[index, STRETCH // 8] = ctypes.addressof(kept)
@@ -147,8 +150,7 @@ class FormProgram:
     def _put(self, found: dict[int, WrittenForm]) -> None:
         if not found:
             return
-        forms = library()
-        forms.compile((form.text, form.declared) for form in found.values())
+        self._library.compile((form.text, form.declared) for form in found.values())
         words, longs = self._content.view(np.uint32), self._content.view(np.uint64)
         for address, form in found.items():
             index = (address - self.start) // 4
@@ -156,7 +158,7 @@ class FormProgram:
             words[index, first : first + len(form.numbers)] = form.numbers
             words[index, RULE // 4] = int(form.rule)
             self.count += 1
-            longs[index, 0] = forms.function(form.text)
+            longs[index, 0] = self._library.function(form.text)
 
     def _form(self, instruction: GpuInstruction, address: int) -> WrittenForm | None:
         device, known = self._device, self._forms

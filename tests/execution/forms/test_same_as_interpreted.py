@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.breakpoints import Breakpoint
+from dwarfgpu.execution.compiled import native
 from dwarfgpu.execution.compiled.native import CompilerError, is_available
 from dwarfgpu.execution.forms.compiled_forms import HOT, CompiledForms
+from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.execution.compiled.test_same_as_interpreted import (
@@ -180,3 +182,17 @@ def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch): 
         device.run()
     assert devices[1].compiled.problem == "no memory that can be executed"
     assert_all_same(*devices)
+
+
+def test_what_is_compiled_is_kept_on_disk(build, tmp_path, monkeypatch):  # noqa: F811
+    """The second process that runs a kernel has nothing to compile; a library is in place of a process."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    devices = []
+    for _process in range(2):
+        library.cache_clear()
+        devices = all_ways(build("gfx1100", "O2"), "col")
+        for device in devices:
+            device.run()
+        assert_all_same(*devices)
+        monkeypatch.setattr(native, "_writer", None)
+    assert not any(device.compiled.problem for device in devices[1:])
