@@ -13,7 +13,7 @@ from dwarfgpu.execution.batch import M0, VCC, VCC_HI, WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.checks.findings import CheckSettings
 from dwarfgpu.execution.checks.init_check import InitCheck
-from dwarfgpu.execution.checks.undefined_registers import DEFINED, NAME, UndefinedRegisters
+from dwarfgpu.execution.checks.undefined_registers import DEFINED, UNDEFINED_BITS, UndefinedRegisters
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.memory_access import MemoryAccess
@@ -166,9 +166,9 @@ def missed(instruction, processor, lanes, seed):
         except (UnknownInstruction, MachineFault, ValueError, IndexError, AttributeError, TypeError):
             return UNKNOWN
     checked = batch.copy()
-    checked.beside[NAME] = UndefinedRegisters(known.copy())
+    checked.beside[UNDEFINED_BITS.name] = UndefinedRegisters(known.copy())
     functions[1](checked)
-    expected, found = contents(after), contents(checked.beside[NAME].registers)
+    expected, found = contents(after), contents(checked.beside[UNDEFINED_BITS.name].registers)
     if any((left != right).any() for left, right in zip(expected, contents(checked), strict=True)):
         return "another result"
     for number in range(TRIES):
