@@ -21,7 +21,7 @@ class FormBench:
     def __init__(self, bench):
         self.processor, self.lanes, self.generation = bench.processor, bench.lanes, bench.generation
         self.memory, self.machine, self.wave_count = bench.memory, self, bench.waves
-        self.contents = bench.bytes, bench.local, bench.scratch
+        self.contents, self.keeps_code = (bench.bytes, bench.local, bench.scratch), False
         self.forms = CompiledForms(self)
         self.start = self.there = None
 
