@@ -543,8 +543,8 @@ class Device:
 
     def is_together(self, batch: WaveBatch, execution: CompiledRun) -> bool:
         """Take note of what compiled code has executed; return whether the batch is whole."""
-        self.executed += execution.count * batch.count
-        batch.spent += execution.count
+        self.executed += execution.count * batch.count + execution.rest
+        batch.spent += execution.count + execution.rest // batch.count
         if execution.following is not None:
             return self._is_whole(batch, execution.following)
         if execution.pause is not None:

@@ -112,5 +112,7 @@ class CompiledRun:
     """Whether a block has ended where another batch may get its turn."""
     pause: Pause | None = None
     """Why the waves do not go on, if they do not."""
+    rest: int = 0
+    """The instructions that waves have executed one by one, counted for each of them."""
     passed: int = 0
     """The instructions up to the last barrier that the waves have passed; another turn began there."""

@@ -31,7 +31,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
     following = writer.behind(instruction.size)
     if name in ("s_branch", "s_call_b64"):
         if name in CALLS:
-            writer.rule |= Rule.IS_NOTED
+            writer.rule |= Rule.IS_NOTED | Rule.IS_CALL
             writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
         writer.leave(_target(writer, instruction))
     elif name in _CONDITIONS:
@@ -56,7 +56,7 @@ def _target(writer: FormWriter, instruction: GpuInstruction) -> str:
 def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> None:
     """Write a jump to an address in registers, which must be in the program."""
     one = writer.one
-    writer.rule |= Rule.IS_NOTED
+    writer.rule |= Rule.IS_NOTED | (Rule.IS_CALL if instruction.name in CALLS else Rule(0))
     target = writer.scalar(instruction.sources[0], 64)
     distance = one.operate("sub", LONG, target, writer.address())
     first, last = writer.signed_number(-before), writer.signed_number(behind)

@@ -15,7 +15,7 @@ from dwarfgpu.execution.compiled.block_code import SPAN, CompiledRun
 from dwarfgpu.execution.compiled.memory_table import MemoryTable, address_of
 from dwarfgpu.execution.compiled.native import CompilerError, compiler
 from dwarfgpu.execution.forms.engine import library
-from dwarfgpu.execution.forms.layout import TurnCell, TurnExit
+from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
 from dwarfgpu.execution.forms.program import FormHost, FormProgram
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 
@@ -48,6 +48,8 @@ class CompiledForms:
         self._counts = device.register_counts
         self._cells = (ctypes.c_uint64 * len(TurnCell))()
         self._place = ctypes.addressof(self._cells)
+        self._calls = (ctypes.c_uint64 * MOST_CALLS)()
+        self._cells[TurnCell.CALLS] = ctypes.addressof(self._calls)
         try:
             self._library = library(keeps_code=device.machine.keeps_code)
             self._run = self._library.run
@@ -120,7 +122,7 @@ class CompiledForms:
             most = min(most, -(-(limit - device.executed) // batch.count))
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
-        cells[TurnCell.HOT] = self.hot
+        cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0
         while True:
@@ -147,8 +149,13 @@ class CompiledForms:
 
     def _result(self, batch: FormBatch, program: FormProgram, reason: int, done: int) -> CompiledRun | None:
         since = self._cells[TurnCell.SINCE]
+        for slot in self._calls[: self._cells[TurnCell.CALL_COUNT]]:
+            batch.calls = batch.called(program.address_of(slot))
         if reason == TurnExit.STOPPED:
             return CompiledRun(done, since=since, is_inside=True) if done else None
+        if reason == TurnExit.TORN:
+            following = program.address_of(batch.states.next_slots(batch.waves))
+            return CompiledRun(done, following, is_whole=True, rest=self._cells[TurnCell.REST])
         if reason == TurnExit.FULL:
             return CompiledRun(done, since=since)
         following = None

@@ -2,14 +2,25 @@
 
 Waves run in the order of the interpreter: all waves of a batch execute an instruction that reads or writes memory
 before any of them goes on. Between two such instructions no wave sees what another does, so each goes alone. Where it
-is hot, it goes in stretches; if a wave would refuse any instruction of one, all execute the first by itself.
+is hot, it goes in stretches. A wave may refuse an access to private memory then, when others have gone on.
 """
 
 from __future__ import annotations
 
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.layout import Cell
-from dwarfgpu.execution.forms.layout import HEAT, RULE, STRETCH, Place, Rule, StretchField, TurnCell, TurnExit
+from dwarfgpu.execution.forms.layout import (
+    HEAT,
+    MOST_CALLS,
+    RULE,
+    SLOT,
+    STRETCH,
+    Place,
+    Rule,
+    StretchField,
+    TurnCell,
+    TurnExit,
+)
 
 FIND = "forms_find"
 """``i64 @forms_find(ptr table, i64 address, i64 size)``: the address of the host; 0 where there is no memory."""
@@ -89,9 +100,7 @@ ask:
   %asked.wave = load ptr, ptr %asked.at
   %answer = call ptr %function(ptr %asked.wave, ptr %slot, i1 true)
   %refuses = icmp eq ptr %answer, null
-  br i1 %refuses, label %refused, label %agreed
-refused:
-  br i1 %in.stretch, label %short, label %stopped
+  br i1 %refuses, label %stopped, label %agreed
 agreed:
   %asked.next = add nuw i64 %asked, 1
   %more.asked = icmp ult i64 %asked.next, %count
@@ -102,6 +111,8 @@ wave:
   %number = phi i64 [ 0, %run ], [ %number.next, %behind ]
   %first.before = phi ptr [ null, %run ], [ %first, %behind ]
   %parted.before = phi i1 [ false, %run ], [ %parted, %behind ]
+  %torn.before = phi i1 [ false, %run ], [ %torn, %behind ]
+  %sum.before = phi i64 [ 0, %run ], [ %sum, %behind ]
   %state.at = getelementptr ptr, ptr %waves, i64 %number
   %state = load ptr, ptr %state.at
   br label %step
@@ -109,10 +120,22 @@ step:
   %now = phi ptr [ %slot, %wave ], [ %next, %further ]
   %called = phi ptr [ %function, %wave ], [ %next.function, %further ]
   %now.rule = phi i32 [ %rule, %wave ], [ %next.rule, %further ]
-  %k = phi i64 [ %ahead, %wave ], [ %steps.more, %further ]
+  %k.before = phi i64 [ 0, %wave ], [ %k, %further ]
+  %size = phi i64 [ %ahead, %wave ], [ 1, %further ]
+  %k = add nuw i64 %k.before, %size
   %next = call ptr %called(ptr %state, ptr %now, i1 false)
   %failed = icmp eq ptr %next, null
-  br i1 %failed, label %stopped, label %executed
+  br i1 %failed, label %refusing, label %executed
+refusing:
+{_load("inside", "%state", Place.DONE)}{_load("inside.slot", "%state", Place.NEXT, "ptr")}
+  %at.begin = icmp eq i64 %k.before, 0
+  %was.inside = and i1 %in.stretch, %at.begin
+  %stays = select i1 %was.inside, ptr %inside.slot, ptr %now
+  %moved.inside = select i1 %was.inside, i64 %inside, i64 0
+  %moved = add nuw i64 %k.before, %moved.inside
+  %moved.before = add nuw i64 %moved, %number
+  %is.nobody = icmp eq i64 %moved.before, 0
+  br i1 %is.nobody, label %stopped, label %behind
 executed:
   %now.ends = and i32 %now.rule, {int(Rule.ENDS_BLOCK)}
   %is.last = icmp ne i32 %now.ends, 0
@@ -129,30 +152,70 @@ meet:
   %meets = trunc i32 %next.rule to i1
   br i1 %meets, label %behind, label %further
 further:
-  %steps.more = add nuw i64 %k, 1
   br label %step
 behind:
+  %goes = phi ptr [ %next, %executed ], [ %next, %look ], [ %next, %meet ], [ %stays, %refusing ]
+  %steps = phi i64 [ %k, %executed ], [ %k, %look ], [ %k, %meet ], [ %moved, %refusing ]
+  %has.ended = phi i1 [ %is.last, %executed ], [ false, %look ], [ false, %meet ], [ false, %refusing ]
+  %torn = phi i1 [ %torn.before, %executed ], [ %torn.before, %look ], [ %torn.before, %meet ], [ true, %refusing ]
+  %sum = add nuw i64 %sum.before, %steps
   %is.one = icmp eq i64 %number, 0
-  %first = select i1 %is.one, ptr %next, ptr %first.before
-  %differs = icmp ne ptr %next, %first
+  %first = select i1 %is.one, ptr %goes, ptr %first.before
+  %differs = icmp ne ptr %goes, %first
   %parted = or i1 %parted.before, %differs
   %next.at = getelementptr i8, ptr %state, i64 {int(Place.NEXT)}
-  store ptr %next, ptr %next.at
+  store ptr %goes, ptr %next.at
   %number.next = add nuw i64 %number, 1
   %more.waves = icmp ult i64 %number.next, %count
   br i1 %more.waves, label %wave, label %all
 all:
+  br i1 %torn, label %tear, label %whole
+tear:
+{_store("torn.rest", TurnCell.REST, "%sum")}{_store("torn.done", TurnCell.EXECUTED, "%done")}
+  ret i64 {int(TurnExit.TORN)}
+whole:
   %done.now = add i64 %done, %k
   %since.now = add i64 %since, %k
   %is.asked = icmp sge i64 %done.now, %most
-  br i1 %is.last, label %ended, label %straight
+  %was.full = icmp uge i64 %k, %room
+  br i1 %has.ended, label %ended, label %straight
 ended:
 {_store("last", TurnCell.LAST, "%now", "ptr")}
   br i1 %parted, label %leave, label %together
 together:
   %noted = and i32 %now.rule, {int(Rule.IS_NOTED)}
   %is.noted = icmp ne i32 %noted, 0
-  br i1 %is.noted, label %leave, label %ask.turn
+  br i1 %is.noted, label %note, label %ask.turn
+note:
+{_cell("calls", TurnCell.CALLS, "ptr")}{_cell("call.count", TurnCell.CALL_COUNT)}
+  %now.calls = and i32 %now.rule, {int(Rule.IS_CALL)}
+  %is.jump = icmp eq i32 %now.calls, 0
+  br i1 %is.jump, label %jump, label %call
+call:
+  %has.room = icmp ult i64 %call.count, {MOST_CALLS}
+  br i1 %has.room, label %push, label %leave
+push:
+  %call.at = getelementptr ptr, ptr %calls, i64 %call.count
+  %call.behind = getelementptr i8, ptr %now, i64 {SLOT}
+  store ptr %call.behind, ptr %call.at
+  %call.more = add nuw i64 %call.count, 1
+  store i64 %call.more, ptr %call.count.at
+  br label %ask.turn
+jump:
+  %far = and i32 %now.rule, {int(Rule.IS_FAR)}
+  %is.near.jump = icmp eq i32 %far, 0
+  %has.call = icmp ne i64 %call.count, 0
+  %may.return = and i1 %is.near.jump, %has.call
+  br i1 %may.return, label %return, label %leave
+return:
+  %call.less = sub i64 %call.count, 1
+  %call.last.at = getelementptr ptr, ptr %calls, i64 %call.less
+  %call.last = load ptr, ptr %call.last.at
+  %returns = icmp eq ptr %call.last, %first
+  br i1 %returns, label %pop, label %leave
+pop:
+  store i64 %call.less, ptr %call.count.at
+  br label %ask.turn
 ask.turn:
   %is.spent = icmp sge i64 %done.now, %turn
   %is.near = icmp uge ptr %first, %nearest
@@ -164,17 +227,18 @@ straight:
   %is.long.asked = and i1 %is.long, %is.asked
   br i1 %is.long.asked, label %leave, label %on
 on:
-  %ends = or i1 %is.last, %is.full
+  %ends = or i1 %has.ended, %was.full
   %since.on = select i1 %ends, i64 0, i64 %since.now
   br label %at
 stopped:
   %why = phi i64 [ {int(TurnExit.STOPPED)}, %at ], [ {int(TurnExit.HOT)}, %warm ], \
-[ {int(TurnExit.STOPPED)}, %refused ], [ {int(TurnExit.STOPPED)}, %step ]
+[ {int(TurnExit.STOPPED)}, %ask ], [ {int(TurnExit.STOPPED)}, %refusing ]
 {_store("stopped", TurnCell.SLOT, "%slot", "ptr")}{_store("stopped.since", TurnCell.SINCE, "%since")}\
 {_store("stopped.done", TurnCell.EXECUTED, "%done")}
   ret i64 %why
 leave:
-  %reason = phi i64 [ {int(TurnExit.PARTED)}, %ended ], [ {int(TurnExit.NOTED)}, %together ], \
+  %reason = phi i64 [ {int(TurnExit.PARTED)}, %ended ], [ {int(TurnExit.NOTED)}, %call ], \
+[ {int(TurnExit.NOTED)}, %jump ], [ {int(TurnExit.NOTED)}, %return ], \
 [ {int(TurnExit.TURN)}, %ask.turn ], [ {int(TurnExit.FULL)}, %straight ]
 {_store("left", TurnCell.SLOT, "%first", "ptr")}{_store("left.since", TurnCell.SINCE, "%since.now")}\
 {_store("left.done", TurnCell.EXECUTED, "%done.now")}

@@ -24,14 +24,6 @@ class WrittenForm:
     rule: Rule
     is_placed: bool
     """Whether numbers depend on where the instruction is."""
-    written: frozenset[int]
-    asked: frozenset[int] | None
-    """As `FormWriter` has them."""
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether it may refuse, or waves meet before it."""
-        return bool(self.rule & Rule.IN_STEP)
 
 
 def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> WrittenForm:
@@ -49,7 +41,4 @@ def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, beh
 
 
 def _form(writer: FormWriter) -> WrittenForm:
-    return WrittenForm(
-        writer.text, dict(writer.ir.declared), tuple(writer.numbers), writer.rule, writer.is_placed,
-        frozenset(writer.written), writer.asked,
-    )  # fmt: skip
+    return WrittenForm(writer.text, dict(writer.ir.declared), tuple(writer.numbers), writer.rule, writer.is_placed)

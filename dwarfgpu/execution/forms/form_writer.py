@@ -42,11 +42,6 @@ class FormWriter:
         self.slot = "%slot"
         self.numbers: list[int] = []
         self.rule = Rule(0)
-        self._read: set[int] = set()
-        self.written: set[int] = set()
-        """The scalar registers that the instruction writes."""
-        self.asked: frozenset[int] | None = None
-        """The scalar registers that decide whether it refuses, if it reaches only memory that the wave has alone."""
         self._label = "entry"
         self._rooms: dict[str, str] = {}
 
@@ -83,16 +78,14 @@ class FormWriter:
         self.label(fine)
 
     def end_checks(self, *, is_private: bool = False) -> None:
-        """Return if the instruction was only asked whether it refuses.
-
-        It is private if only scalar registers decide that, and it reaches only memory that the wave has alone.
-        """
+        """Return if the instruction was only asked whether it refuses; those of private memory are not asked."""
+        if is_private:
+            return
         self.rule |= Rule.IN_STEP
-        self.asked = frozenset(self._read) if is_private else None
         asked, go = self.ir.name("asked"), self.ir.name("go")
         self.fork("%probe", asked, go)
         self.label(asked)
-        self.leave("%slot")
+        self.ir.do("ret ptr %slot")
         self.label(go)
 
     def behind(self, size: int) -> str:
@@ -176,7 +169,6 @@ class FormWriter:
 
     def word(self, register: int) -> str:
         """Return a scalar register."""
-        self._read.add(register)
         return self.load("i32", self._scalar_place(register)[0])
 
     def pair(self, register: int) -> str:
@@ -185,7 +177,6 @@ class FormWriter:
 
     def set_word(self, register: int, value: str) -> None:
         """Write a scalar register."""
-        self.written.add(register)
         place, known = self._scalar_place(register)
         self.ir.do(f"store i32 {value}, ptr {place}, align 4")
         if known:
@@ -197,7 +188,6 @@ class FormWriter:
         """Write scalar registers that follow each other."""
         if first <= EXEC < first + len(values):
             raise UnknownInstruction("EXEC among several registers")
-        self.written.update(range(first, first + len(values)))
         place, known = self._scalar_place(first)
         for number, value in enumerate(values):
             self.ir.do(f"store i32 {value}, ptr {self.at(place, str(4 * number))}, align 4")
@@ -295,7 +285,6 @@ class FormWriter:
 
     def set_exec(self, value: str) -> None:
         """Change the executing lanes."""
-        self.written.update((EXEC, EXEC_HI))
         place = self.at("%wave", str(4 * EXEC))
         self.ir.do(f"store i{self.lanes} {value}, ptr {place}, align 8")
         self._spread_exec()

@@ -35,6 +35,8 @@ class Place(IntEnum):
     """How many bytes of the private memory of all waves are before it."""
     TABLE = 592
     """The numbers of `MemoryTable`."""
+    DONE = 600
+    """How many instructions of a stretch it has executed, when it refuses the next one, which is `NEXT`."""
     EXEC = 640
     """A row of 0 and -1 beside the number: -1 in each lane that executes."""
     KNOWN = 896
@@ -47,11 +49,15 @@ class Rule(IntFlag):
     """What the dispatcher has to know of an instruction."""
 
     IN_STEP = 1
-    """Waves meet before it: it reads or writes memory, or it may refuse. It can be asked first whether it does."""
+    """Waves meet before it: it reads or writes memory that others can see. It can be asked first whether it refuses."""
     ENDS_BLOCK = 2
     """Waves may go different ways behind it."""
     IS_NOTED = 4
-    """A call or a jump, which Python notes."""
+    """A call or a jump, which is noted."""
+    IS_CALL = 8
+    """A call, which has 4 bytes."""
+    IS_FAR = 16
+    """A jump that is a branch too far for an offset, and so no return."""
 
 
 class StretchField(IntEnum):
@@ -61,7 +67,11 @@ class StretchField(IntEnum):
     COUNT = 8
     """Its instructions."""
     RULE = 16
-    """`Rule` of all of them: what is asked, if any of them refuses, and whether the last one ends a block."""
+    """`Rule` of all of them: whether waves meet before the first, and whether the last one ends a block."""
+
+
+MOST_CALLS = 64
+"""The calls that are noted before Python is asked."""
 
 
 class TurnCell(IntEnum):
@@ -86,6 +96,11 @@ class TurnCell(IntEnum):
     """The slot at the end of the latest block."""
     HOT = 9
     """How many waves have been at an instruction, each time one of them was, where it is hot."""
+    CALLS = 11
+    """The slots to which the calls return that have been noted since Python was asked, and how many there are."""
+    CALL_COUNT = 12
+    REST = 10
+    """The instructions that waves have executed one by one before they were torn apart, all together."""
 
 
 class TurnExit(IntEnum):
@@ -96,10 +111,12 @@ class TurnExit(IntEnum):
     PARTED = 1
     """Waves go different ways: each has its slot."""
     NOTED = 2
-    """A call or a jump has been executed, and waves go one way."""
+    """A call for which there is no room, or a jump that returns from none of those that are noted."""
     TURN = 3
     """A block has ended, and with it the turn, or enough has been executed."""
     FULL = 4
     """As many instructions as a block of the interpreter has have been executed since the latest end of a block."""
+    TORN = 6
+    """A wave refuses an instruction when others have gone on: each has its slot."""
     HOT = 5
     """The instruction is hot: a stretch from it on is worth its time."""

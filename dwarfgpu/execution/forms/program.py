@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
+from attrs import evolve
 
 from dwarfgpu.execution.compiled.memory_table import address_of
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
@@ -138,7 +139,8 @@ class FormProgram:
                     break
                 form = self._form(instruction, address)
                 if form is not None:
-                    found[address] = form
+                    is_far = instruction.name == "s_setpc_b64" and self._device.is_far_branch(instruction, address)
+                    found[address] = evolve(form, rule=form.rule | Rule.IS_FAR) if is_far else form
                 if instruction.branch is not None:
                     pending.append(address + instruction.branch)
                 if instruction.name in JUMPS or instruction.name in ("s_branch", "s_endpgm"):

@@ -1,14 +1,12 @@
 """Straight code as one function, by the writer of forms: numbers are literals, and registers are remembered.
 
-All that a stretch might refuse is asked before it changes anything. So it has one instruction at most that waves meet
-before, the first; those behind it refuse only because of scalar registers that the stretch has not written, and reach
-only memory that no other wave has.
+A stretch has one instruction at most that waves meet before: the first. Those behind it reach only memory that no other
+wave has. If a wave refuses one of them, it has executed those before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from dwarfgpu.execution.batch import EXEC, EXEC_HI
@@ -34,27 +32,19 @@ class StretchPart:
 def stretch_of(parts: Iterable[StretchPart]) -> list[StretchPart]:
     """Return the first instructions of straight code that can be one stretch."""
     found: list[StretchPart] = []
-    written: set[int] = set()
     for part in parts:
-        form = part.form
-        is_late = bool(found) and form.is_asked and (form.asked is None or form.asked & written)
-        if is_late or form.rule & Rule.IS_NOTED or len(found) == LONGEST:
+        rule = part.form.rule
+        if rule & Rule.IS_NOTED or (found and rule & Rule.IN_STEP) or len(found) == LONGEST:
             break
         found.append(part)
-        written |= form.written
-        if form.rule & Rule.ENDS_BLOCK:
+        if rule & Rule.ENDS_BLOCK:
             break
     return found
 
 
 def rule_of(parts: Sequence[StretchPart]) -> Rule:
     """Return what the dispatcher has to know of a stretch."""
-    rule = parts[-1].form.rule & Rule.ENDS_BLOCK
-    return rule | Rule.IN_STEP if any(part.form.is_asked for part in parts) else rule
-
-
-class _AllAsked(Exception):
-    """The checks of an instruction are written."""
+    return parts[0].form.rule & Rule.IN_STEP | parts[-1].form.rule & Rule.ENDS_BLOCK
 
 
 class StretchWriter(FormWriter):
@@ -66,7 +56,8 @@ class StretchWriter(FormWriter):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._asks = False
+        self._done = 0
+        """How many instructions are before the one that is written."""
         self._is_last = False
         self._known: dict[Any, str] = {}
         """Registers, and what else is read of the state, with the names of their values."""
@@ -75,21 +66,10 @@ class StretchWriter(FormWriter):
 
     def write_stretch(self, parts: Sequence[StretchPart], begin: int, end: int) -> str:
         """Return the function of a stretch in a program that is between two addresses."""
-        self.ir.do("br i1 %probe, label %asks, label %go")
-        for asks in (True, False):
-            self._asks = asks
-            self.label("asks" if asks else "go")
-            for part in parts:
-                if asks and not part.form.is_asked:
-                    continue
-                self._address, self._is_last = part.address, part is parts[-1]
-                self.slot = self.at("%slot", str(SLOT // 4 * (part.address - parts[0].address)))
-                with suppress(_AllAsked):
-                    write_form(self, part.instruction, part.address - begin, end - part.address)
-            if asks:
-                self.ir.do("ret ptr %slot")
-                self.ir.label("refused")
-                self.ir.do("ret ptr null")
+        for number, part in enumerate(parts):
+            self._address, self._done, self._is_last = part.address, number, part is parts[-1]
+            self.slot = self.at("%slot", str(SLOT // 4 * (part.address - parts[0].address)))
+            write_form(self, part.instruction, part.address - begin, end - part.address)
         return self.text
 
     # --- Text -----------------------------------------------------------------------------------------------------
@@ -104,15 +84,14 @@ class StretchWriter(FormWriter):
             super().leave(slot)
 
     def refuse_unless(self, condition: str) -> None:
-        if self._asks:
-            fine = self.ir.name("fine")
-            self.fork(condition, fine, "refused")
-            self.ir.label(fine)
-            self._label = fine
-
-    def end_checks(self, *, is_private: bool = False) -> None:
-        if self._asks:
-            raise _AllAsked
+        fine, wrong = self.ir.name("fine"), self.ir.name("wrong")
+        self.fork(condition, fine, wrong)
+        self.ir.label(wrong)
+        self.ir.do(f"store ptr {self.slot}, ptr {self.at('%wave', str(int(Place.NEXT)))}, align 8")
+        self.ir.do(f"store i64 {self._done}, ptr {self.at('%wave', str(int(Place.DONE)))}, align 8")
+        self.ir.do("ret ptr null")
+        self.ir.label(fine)
+        self._label = fine
 
     def field(self, place: Place, kind: str = "i64") -> str:
         key = place, kind

@@ -1,5 +1,7 @@
 """Kernels that run as forms, against the same kernels interpreted and compiled: every register and every byte."""
 
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,11 @@ from dwarfgpu.execution.forms.compiled_forms import HOT, CompiledForms
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.audits.judge.test_frames_by_code import by_hand
 from tests.execution.compiled.test_same_as_interpreted import (
     BEFORE_GFX9,
+    CALLED,
+    JUMPS,
     KERNELS,
     PROCESSORS,
     assert_same,
@@ -151,6 +156,25 @@ def test_faults_are_the_same(build, processor, is_permissive):  # noqa: F811
     assert_all_same(*devices)
 
 
+@pytest.mark.parametrize("processor, size", [("gfx1100", 200), ("gfx90a", 300)])
+def test_waves_that_leave_their_private_memory_are_the_same(build, processor, size):  # noqa: F811
+    """Waves go alone through private memory, so others have gone on when one refuses."""
+    path, devices = build(processor, "O0"), []
+    depths = (np.arange(256) // 32 * 3 + 1).astype(np.int32)
+    for jit, hot in (("off", 0), ("forms", HOT), ("forms", 1)):
+        machine = machine_for(path, "recursive")
+        machine.jit, args = jit, [np.zeros(256, np.int32), depths]
+        launch(machine, path, "recursive", grid=(256,), work_group=(128,), args=args, private_size=size)
+        devices.append(machine.device)
+        machine.device.use_compiled()
+        if machine.device.compiled is not None:
+            machine.device.compiled.hot = hot
+        machine.device.run()
+    assert devices[0].stopped
+    assert_all_same(*devices)
+    assert [device.stops for device in devices] == [devices[0].stops] * 3
+
+
 def test_what_python_changes_is_seen_by_forms(build):  # noqa: F811
     devices = all_ways(build("gfx1100", "O2"), "col")
     for device in devices:
@@ -182,6 +206,19 @@ def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch): 
         device.run()
     assert devices[1].compiled.problem == "no memory that can be executed"
     assert_all_same(*devices)
+
+
+def test_calls_and_returns_are_noted_and_a_far_branch_is_no_return(require_tool, tmp_path):
+    path = str(tmp_path / "jumps.co")
+    words = f"--target=amdgcn-amd-amdhsa -mcpu=gfx1100 -x assembler - -o {path}"
+    subprocess.run([require_tool("clang-22"), *words.split()], input=by_hand(JUMPS, CALLED).encode(), check=True)
+    KERNELS["kernel"] = ()
+    for step in (1, 7, 200):
+        devices = all_ways(path, "kernel", 64)
+        for limit in range(step, 200, step):
+            for device in devices:
+                device.run(limit)
+            assert_all_same(*devices)
 
 
 def test_what_is_compiled_is_kept_on_disk(build, tmp_path, monkeypatch):  # noqa: F811
