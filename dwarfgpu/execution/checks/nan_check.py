@@ -305,10 +305,10 @@ class NanCheck(InitCheck):
                 self._file(batch, file)[index] = now
         if named is None or (named and all(each.values is not None for each in named)):
             return named if named is None else tuple(named)
-        pairs = zip(look.names[-len(given) :], given, strict=False)
+        pairs = [*zip(look.names[-len(given) :], given, strict=False)]
         return (*named, *(
             MadeOf(name, np.broadcast_to(value, (batch.count, batch.lanes))[row, lanes])
-            for name, value in pairs
+            for name, value in pairs[look.ignored :]
             if getattr(value, "ndim", 0) == 2 and value.dtype.kind == "f"
         ))  # fmt: skip
 
