@@ -345,7 +345,7 @@ def test_tensors_of_launches(run: Runs) -> None:
     assert re.search(r"launch 2, add:\n(.*\n)*17  b = .*\n    b = \{1 <repeats 256 times>\}\n", done.stderr), (
         done.stderr
     )
-    assert re.search(r" 4240  1:1:1:1, 1:1:1:2 and 14 more  add.py:17  1\n", done.stderr), done.stderr
+    assert re.search(r" \d+  1:1:1:1, 1:1:1:2 and 14 more  add.py:17  1\n", done.stderr), done.stderr
     done = run("dwarfgpu", "exec", "--watch=b[3]", sys.executable, script)
     assert (done.returncode, done.stderr.count("no variable `b`")) == (1, 1)
     assert "hint: `dwarfgpu exec -g python SCRIPT` compiles" in done.stderr
