@@ -50,12 +50,12 @@ from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
-
-    PastInstruction = tuple[int, WaveBatch, list[Any], list[Any]]
     from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.checks.findings import FindingSide
     from dwarfgpu.isa.formulas import Term
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+
+    PastInstruction = tuple[int, WaveBatch, list[Any], list[Any]]
 
 Lanes = Any
 _EXPONENTS = {"f16": 0x7C00, "bf16": 0x7F80}
