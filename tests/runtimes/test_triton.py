@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from functools import partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -178,11 +179,16 @@ def test_all_kernels_compute_what_numpy_does(run: Runs, processor: str) -> None:
         assert all(line.endswith(": right") for line in lines), done.stderr
 
 
+def debugged(run: Runs, *commands: str) -> subprocess.CompletedProcess[str]:
+    """Run commands in the debugger of a script that launches a kernel twice."""
+    steps = [word for command in commands for word in ("-ex", command)]
+    return run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+
+
 @pytest.mark.slow
 def test_the_debugger_stops_in_kernels(run: Runs) -> None:
     commands = ("break add.py:18", "run", "bt", "info launches", "delete", "continue", "continue", "continue")
-    steps = [word for command in commands for word in ("-ex", command)]
-    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    done = debugged(run, *commands)
     for part in ("Waves 2-16 hit it too", "host #0  add.py:28 in <module>", "exited normally after 2 launches"):
         assert part in done.stdout, done.stdout + done.stderr
 
@@ -254,8 +260,7 @@ def test_faults_are_named_by_line_and_tensor(run: Runs) -> None:
 
 def test_variables_in_the_debugger(run: Runs) -> None:
     commands = ("break add.py:18", "run", "info args", "print b[0:4]", "print at[2] + 1", "print at[300]", "whatis a")
-    steps = [word for command in commands for word in ("-ex", command)]
-    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    done = debugged(run, *commands)
     for part in (
         "n = 1000\nBLOCK = 256\n",
         "$1 = {1, 1, 1, 1}\n$2 = 3\n",
@@ -268,8 +273,7 @@ def test_variables_in_the_debugger(run: Runs) -> None:
 def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:
     """A kernel is entered where its parameters are set; no stop is between two values."""
     commands = ("break add", "run", "info args", "watch b[3]", *4 * ("continue",))
-    steps = [word for command in commands for word in ("-ex", command)]
-    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    done = debugged(run, *commands)
     for part in (
         "n = 1000\nBLOCK = 256\n",
         "Watchpoint 2 (b[3]) will be set again when wave 1 is in add.\n",
@@ -388,10 +392,7 @@ def test_a_layout_that_is_none_is_refused(text: str) -> None:
 
 
 def test_the_layout_of_a_tensor(run: Runs) -> None:
-    def told(*commands: str) -> subprocess.CompletedProcess[str]:
-        steps = [word for command in ("break add.py:18", "run", *commands) for word in ("-ex", command)]
-        return run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
-
+    told = partial(debugged, run, "break add.py:18", "run")
     done = told("info layout b[62:66]", "info layout b", "info layout n")
     for part in (
         "  [62]  0:62:0 0:63:0\n  [64]   1:0:0  1:1:0\n",

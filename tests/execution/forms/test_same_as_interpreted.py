@@ -34,10 +34,20 @@ HALF = 128
 def ready_forms(path, kernel, count=256, hot=HOT):
     """Return a device that is about to run a kernel as forms, and what is hot as stretches."""
     machine = machine_for(path, kernel)
-    machine.jit = "forms"
     start(machine, path, kernel, count)
+    return prepared(machine, "forms", hot)
+
+
+WAYS = ("off", 0), ("forms", HOT), ("forms", 1)
+"""Interpreted, as forms, and as stretches wherever that is possible."""
+
+
+def prepared(machine, jit, hot):
+    """Return the device of a machine whose waves are about to run in a way."""
+    machine.jit = jit
     machine.device.use_compiled()
-    machine.device.compiled.hot = hot
+    if hot:
+        machine.device.compiled.hot = hot
     return machine.device
 
 
@@ -141,16 +151,13 @@ def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
 def test_faults_are_the_same(build, processor, is_permissive):  # noqa: F811
     """Some waves reach behind a buffer; nothing of their instruction is done, and the others go on."""
     path, devices = build(processor, "O2"), []
-    for jit, hot in (("off", 0), ("forms", HOT), ("forms", 1)):
+    for way in WAYS:
         machine = machine_for(path, "saxpy")
-        machine.jit, machine.is_permissive = jit, is_permissive
+        machine.is_permissive = is_permissive
         small = np.ones(100, np.float32)
         launch(machine, path, "saxpy", grid=(4096,), work_group=(128,), args=[small, small.copy(), 2.0, 4096])
-        machine.device.use_compiled()
-        if machine.device.compiled is not None:
-            machine.device.compiled.hot = hot
-        machine.device.run(stops_at_faults=True)
-        devices.append(machine.device)
+        devices.append(prepared(machine, *way))
+        devices[-1].run(stops_at_faults=True)
     assert [reason for _batch, reason in devices[0].stopped] == [reason for _batch, reason in devices[1].stopped]
     assert devices[0].stopped
     assert_all_same(*devices)
@@ -161,15 +168,11 @@ def test_waves_that_leave_their_private_memory_are_the_same(build, processor, si
     """Waves go alone through private memory, so others have gone on when one refuses."""
     path, devices = build(processor, "O0"), []
     depths = (np.arange(256) // 32 * 3 + 1).astype(np.int32)
-    for jit, hot in (("off", 0), ("forms", HOT), ("forms", 1)):
-        machine = machine_for(path, "recursive")
-        machine.jit, args = jit, [np.zeros(256, np.int32), depths]
+    for way in WAYS:
+        machine, args = machine_for(path, "recursive"), [np.zeros(256, np.int32), depths]
         launch(machine, path, "recursive", grid=(256,), work_group=(128,), args=args, private_size=size)
-        devices.append(machine.device)
-        machine.device.use_compiled()
-        if machine.device.compiled is not None:
-            machine.device.compiled.hot = hot
-        machine.device.run()
+        devices.append(prepared(machine, *way))
+        devices[-1].run()
     assert devices[0].stopped
     assert_all_same(*devices)
     assert [device.stops for device in devices] == [devices[0].stops] * 3
