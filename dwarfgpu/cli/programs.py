@@ -7,7 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import folder_of_run
-from dwarfgpu.cli.running import begun_histories, check_followed, check_of_seeds, end_histories, traced, written_steps
+from dwarfgpu.cli.running import (
+    begun_histories,
+    check_followed,
+    check_of_seeds,
+    end_histories,
+    hint_of_seeds,
+    traced,
+    written_steps,
+)
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER
 from dwarfgpu.render.layout import fitted, shown
@@ -119,12 +127,10 @@ def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
         session.tell(line)
     if is_interrupted:
         return INTERRUPTED
-    if report.differing:
-        if results(first) != runs[first]:
-            session.hint(f"they differ between two runs with seed {first}, too: they depend on more than the order")
-        else:
-            other = min(group.seeds[0] for result in report.differing for group in result.groups[1:])
-            session.hint(f"--check=race without seeds may find the cause; --seed {other} runs one that differs")
+    if report.differing and results(first) != runs[first]:
+        session.hint(f"they differ between two runs with seed {first}, too: they depend on more than the order")
+    else:
+        hint_of_seeds(session, report)
     return max(status for _output, status in runs.values()) or (NO_ANSWER if report.differing else 0)
 
 
@@ -154,11 +160,12 @@ class _Looks:
                 self._trace = traced(running, options, written_steps(lambda line: self._report.show([line])))
             self._histories = begun_histories(running, options)
         except DwarfGpuError as error:
-            title = title if self._trace is not None or str(error) not in self._refused else []
             if str(error) not in self._refused:
                 self._refused.add(str(error))
                 title += fitted(f"  {error}", 4)
                 self._hints |= {} if error.hint is None else {error.hint: None}
+            elif self._trace is None:
+                title = []
         self._report.show(title)
 
     def finish(self) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import BufferPreview, RunReport
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.control.seeds import SeedReport
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
     from dwarfgpu.execution.halts import Halt
@@ -358,10 +359,15 @@ def _run_seeds(session: Session, options: Any, program: Program) -> int:
             session.print(line)
     if report.is_interrupted:
         return INTERRUPTED
-    others = [group.seeds[0] for result in report.differing for group in result.groups[1:]]
-    if others:
-        session.hint(f"--check=race without seeds may find the cause; --{which} {min(others)} runs one that differs")
-    return OK if not others and report.ended == len(report.seeds) else NO_ANSWER
+    hint_of_seeds(session, report)
+    return OK if not report.differing and report.ended == len(report.seeds) else NO_ANSWER
+
+
+def hint_of_seeds(session: Session, report: SeedReport) -> None:
+    """Say which seed has another result than the first one, if any has."""
+    if report.differing:
+        other = min(group.seeds[0] for result in report.differing for group in result.groups[1:])
+        session.hint(f"--check=race without seeds may find the cause; --{report.option} {other} runs one that differs")
 
 
 def check_of_seeds(options: Any, of_one_run: Iterable[str]) -> None:

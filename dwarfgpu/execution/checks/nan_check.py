@@ -750,9 +750,7 @@ def _narrow_type(term: Term) -> str | None:
         return "f16"
     if term.op == "call":
         return _NARROW.get(term.args[0])
-    return (
-        _narrow_type(term.args[0]) if term.op in ("bits", "view", "convert") and hasattr(term.args[0], "op") else None
-    )
+    return _narrow_type(term.args[0]) if term.op in ("bits", "view", "convert") else None
 
 
 def _text(cell: Cell) -> str:

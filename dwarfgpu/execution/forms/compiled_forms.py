@@ -38,8 +38,8 @@ class CompiledForms:
     what, unit = "each form of an instruction is", "form"
     ready = None
 
-    def __init__(self, device: FormHost, hot: int = HOT) -> None:
-        self.device, self.hot = device, hot
+    def __init__(self, device: FormHost) -> None:
+        self.device, self.hot = device, HOT
         self.problem = ""
         """Why nothing is compiled any more."""
         self._table = MemoryTable()
@@ -131,7 +131,8 @@ class CompiledForms:
             done += cells[TurnCell.EXECUTED]
             batch.pc = program.address_of(cells[TurnCell.SLOT])
             if reason == TurnExit.HOT:
-                self._extend(program, batch.pc)
+                with suppress(CompilerError):  # what there is goes on
+                    program.extend(batch.pc)
             elif reason != TurnExit.STOPPED or not self._fill(program, batch.pc):
                 break
         return self._result(batch, program, reason, done)
@@ -142,10 +143,6 @@ class CompiledForms:
         except CompilerError as error:
             self.problem = str(error)
             return False
-
-    def _extend(self, program: FormProgram, address: int) -> None:
-        with suppress(CompilerError):  # what there is goes on
-            program.extend(address)
 
     def _result(self, batch: FormBatch, program: FormProgram, reason: int, done: int) -> CompiledRun | None:
         since = self._cells[TurnCell.SINCE]

@@ -93,7 +93,7 @@ chosen:
   %in.step = trunc i32 %rule to i1
   %is.careful = or i1 %are.several, %in.stretch
   %asks = and i1 %in.step, %is.careful
-  br i1 %asks, label %ask, label %run
+  br i1 %asks, label %ask, label %wave
 ask:
   %asked = phi i64 [ 0, %chosen ], [ %asked.next, %agreed ]
   %asked.at = getelementptr ptr, ptr %waves, i64 %asked
@@ -104,24 +104,22 @@ ask:
 agreed:
   %asked.next = add nuw i64 %asked, 1
   %more.asked = icmp ult i64 %asked.next, %count
-  br i1 %more.asked, label %ask, label %run
-run:
-  br label %wave
+  br i1 %more.asked, label %ask, label %wave
 wave:
-  %number = phi i64 [ 0, %run ], [ %number.next, %behind ]
-  %first.before = phi ptr [ null, %run ], [ %first, %behind ]
-  %parted.before = phi i1 [ false, %run ], [ %parted, %behind ]
-  %torn.before = phi i1 [ false, %run ], [ %torn, %behind ]
-  %sum.before = phi i64 [ 0, %run ], [ %sum, %behind ]
+  %number = phi i64 [ 0, %chosen ], [ 0, %agreed ], [ %number.next, %behind ]
+  %first.before = phi ptr [ null, %chosen ], [ null, %agreed ], [ %first, %behind ]
+  %parted.before = phi i1 [ false, %chosen ], [ false, %agreed ], [ %parted, %behind ]
+  %torn.before = phi i1 [ false, %chosen ], [ false, %agreed ], [ %torn, %behind ]
+  %sum.before = phi i64 [ 0, %chosen ], [ 0, %agreed ], [ %sum, %behind ]
   %state.at = getelementptr ptr, ptr %waves, i64 %number
   %state = load ptr, ptr %state.at
   br label %step
 step:
-  %now = phi ptr [ %slot, %wave ], [ %next, %further ]
-  %called = phi ptr [ %function, %wave ], [ %next.function, %further ]
-  %now.rule = phi i32 [ %rule, %wave ], [ %next.rule, %further ]
-  %k.before = phi i64 [ 0, %wave ], [ %k, %further ]
-  %size = phi i64 [ %ahead, %wave ], [ 1, %further ]
+  %now = phi ptr [ %slot, %wave ], [ %next, %meet ]
+  %called = phi ptr [ %function, %wave ], [ %next.function, %meet ]
+  %now.rule = phi i32 [ %rule, %wave ], [ %next.rule, %meet ]
+  %k.before = phi i64 [ 0, %wave ], [ %k, %meet ]
+  %size = phi i64 [ %ahead, %wave ], [ 1, %meet ]
   %k = add nuw i64 %k.before, %size
   %next = call ptr %called(ptr %state, ptr %now, i1 false)
   %failed = icmp eq ptr %next, null
@@ -150,9 +148,7 @@ meet:
   %next.rule.at = getelementptr i8, ptr %next, i64 {RULE}
   %next.rule = load i32, ptr %next.rule.at
   %meets = trunc i32 %next.rule to i1
-  br i1 %meets, label %behind, label %further
-further:
-  br label %step
+  br i1 %meets, label %behind, label %step
 behind:
   %goes = phi ptr [ %next, %executed ], [ %next, %look ], [ %next, %meet ], [ %stays, %refusing ]
   %steps = phi i64 [ %k, %executed ], [ %k, %look ], [ %k, %meet ], [ %moved, %refusing ]

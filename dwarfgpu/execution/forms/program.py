@@ -27,7 +27,7 @@ AHEAD = 400
 """The instructions whose slots are filled together: one module of LLVM compiles faster than many."""
 MOST_FORMS = 1 << 16
 """The instructions whose forms are kept."""
-COLD = -(1 << 30)
+COLD = -(1 << 30) & 0xFFFF_FFFF
 """How hot a slot is from which on there is a stretch, or none that pays."""
 
 
@@ -71,6 +71,7 @@ class FormProgram:
         skipped = -base % SLOT
         self._slots = base + skipped
         self._content = self._room[skipped : skipped + count * SLOT].reshape(count, SLOT)
+        self._words, self._longs = self._content.view(np.uint32), self._content.view(np.uint64)
         self.count = 0
         """How many slots have been filled."""
         self._tried: set[int] = set()
@@ -103,7 +104,7 @@ class FormProgram:
     def extend(self, start: int) -> None:
         """Let straight code from an address on be one function from now on, if it is more than an instruction."""
         index = (start - self.start) // 4
-        self._content.view(np.int32)[index, HEAT // 4] = COLD
+        self._words[index, HEAT // 4] = COLD
         parts = stretch_of(self._straight(start))
         if len(parts) < 2:
             return
@@ -113,12 +114,12 @@ class FormProgram:
         function = self._library.function(text)
         kept = (ctypes.c_uint64 * len(StretchField))(function, len(parts), int(rule_of(parts)))
         self._stretches[start] = parts[-1].address, kept
-        self._content.view(np.uint64)[index, STRETCH // 8] = ctypes.addressof(kept)
+        self._longs[index, STRETCH // 8] = ctypes.addressof(kept)
 
     def _straight(self, start: int) -> Iterator[StretchPart]:
         """Yield the instructions from an address on that have forms."""
         address = start
-        while self.start <= address < self.end and self._content.view(np.uint64)[(address - self.start) // 4, 0]:
+        while self.start <= address < self.end and self._longs[(address - self.start) // 4, 0]:
             instruction = self._device.instruction(address)
             yield StretchPart(instruction, address, self._written(instruction, address))
             address += instruction.size
@@ -153,14 +154,13 @@ class FormProgram:
         if not found:
             return
         self._library.compile((form.text, form.declared) for form in found.values())
-        words, longs = self._content.view(np.uint32), self._content.view(np.uint64)
         for address, form in found.items():
             index = (address - self.start) // 4
             first = NUMBERS // 4
-            words[index, first : first + len(form.numbers)] = form.numbers
-            words[index, RULE // 4] = int(form.rule)
+            self._words[index, first : first + len(form.numbers)] = form.numbers
+            self._words[index, RULE // 4] = int(form.rule)
             self.count += 1
-            longs[index, 0] = self._library.function(form.text)
+            self._longs[index, 0] = self._library.function(form.text)
 
     def _form(self, instruction: GpuInstruction, address: int) -> WrittenForm | None:
         device, known = self._device, self._forms
