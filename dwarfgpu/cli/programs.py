@@ -7,15 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import folder_of_run
-from dwarfgpu.cli.running import (
-    begun_histories,
-    check_followed,
-    check_of_seeds,
-    end_histories,
-    hint_of_seeds,
-    traced,
-    written_steps,
-)
+from dwarfgpu.cli.running import begun_histories, check_followed, check_of_seeds, end_histories, traced, written_steps
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER
 from dwarfgpu.render.layout import fitted, shown
@@ -101,7 +93,7 @@ def _run_once(
 def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
     """Run a program with several seeds, show which results differ, and print what it writes with the first one."""
     from dwarfgpu.execution.control.seeds import SeedReport, SeedResults
-    from dwarfgpu.render.running import seeds_text
+    from dwarfgpu.render.running import seeds_hint, seeds_text
 
     found, is_interrupted, first = SeedResults(), False, options.seed or 0
     runs: dict[int, tuple[str, int]] = {}
@@ -127,10 +119,9 @@ def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
         session.tell(line)
     if is_interrupted:
         return INTERRUPTED
-    if report.differing and results(first) != runs[first]:
-        session.hint(f"they differ between two runs with seed {first}, too: they depend on more than the order")
-    else:
-        hint_of_seeds(session, report)
+    if report.differing:
+        own = f"they differ between two runs with seed {first}, too: they depend on more than the order"
+        session.hint(own if results(first) != runs[first] else seeds_hint(report))
     return max(status for _output, status in runs.values()) or (NO_ANSWER if report.differing else 0)
 
 

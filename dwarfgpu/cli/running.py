@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import BufferPreview, RunReport
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.control.seeds import SeedReport
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
     from dwarfgpu.execution.halts import Halt
@@ -342,7 +341,7 @@ def _check_buffers(running: Running, names: Iterable[str], parts: Iterable[str])
 def _run_seeds(session: Session, options: Any, program: Program) -> int:
     """Run a kernel with several seeds, and show which results differ; return the exit status."""
     from dwarfgpu.execution.control.seeds import run_seeds
-    from dwarfgpu.render.running import SEED_REPORT, seeds_text
+    from dwarfgpu.render.running import SEED_REPORT, seeds_hint, seeds_text
 
     check_of_seeds(options, OF_ONE_RUN)
     which = "seed" if options.weak_memory is None else "weak-memory"
@@ -359,15 +358,9 @@ def _run_seeds(session: Session, options: Any, program: Program) -> int:
             session.print(line)
     if report.is_interrupted:
         return INTERRUPTED
-    hint_of_seeds(session, report)
-    return OK if not report.differing and report.ended == len(report.seeds) else NO_ANSWER
-
-
-def hint_of_seeds(session: Session, report: SeedReport) -> None:
-    """Say which seed has another result than the first one, if any has."""
     if report.differing:
-        other = min(group.seeds[0] for result in report.differing for group in result.groups[1:])
-        session.hint(f"--check=race without seeds may find the cause; --{report.option} {other} runs one that differs")
+        session.hint(seeds_hint(report))
+    return OK if not report.differing and report.ended == len(report.seeds) else NO_ANSWER
 
 
 def check_of_seeds(options: Any, of_one_run: Iterable[str]) -> None:

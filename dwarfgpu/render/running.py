@@ -217,6 +217,12 @@ BUFFER = Record("name type shape first file=path")
 # --- Several seeds ------------------------------------------------------------------------------------------------
 
 
+def seeds_hint(report: SeedReport) -> str:
+    """Return what leads to the cause where results differ, with the first seed that has others."""
+    other = min(group.seeds[0] for result in report.differing for group in result.groups[1:])
+    return f"--check=race without seeds may find the cause; --{report.option} {other} runs one that differs"
+
+
 def seeds_text(report: SeedReport) -> Iterator[str]:
     """Yield how many runs there were, and with which seeds which results differ."""
     runs, differing = len(report.seeds), report.differing
