@@ -122,7 +122,10 @@ class HostProgram:
 
     def read(self, address: int, size: int) -> bytes | None:
         """Return bytes of its memory; None if they cannot be read from outside, or not all."""
-        content = ctypes.create_string_buffer(size)
+        try:
+            content = ctypes.create_string_buffer(size)
+        except (MemoryError, OverflowError):
+            return None
         own, wanted = _Range(ctypes.addressof(content), size), _Range(address, size)
         count = _reader()(self.number, ctypes.byref(own), 1, ctypes.byref(wanted), 1, 0)
         return content.raw if count == size else None

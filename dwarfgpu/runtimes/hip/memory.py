@@ -29,6 +29,7 @@ TOTAL = 16 << 30
 """The bytes of memory that the device says to have."""
 MOST_ROWS = 1 << 22
 """The rows that a call copies or fills."""
+_ADDRESSES = 1 << 64
 ALIGNED = 256
 
 
@@ -154,9 +155,8 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
     arena = program.device.arena
     is_inside = to in arena, source in arena
     ends = ((to, "the destination of a copy"), (source, "the source of a copy"))
-    for (address, what), inside in zip(ends, is_inside, strict=True):
-        if inside and not is_reachable(call, address, size, what):
-            return Failure(errors.INVALID_VALUE)
+    if not all(is_reachable(call, address, size, what) for address, what in ends):
+        return Failure(errors.INVALID_VALUE)
     _check_direction(call, is_inside, kind)
     if all(is_inside):
         program.device.copy(to, source, size)
@@ -176,8 +176,12 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
 
 
 def is_reachable(call: HostCall, address: int, size: int, what: str) -> bool:
-    """Return whether bytes of the arena are in a buffer or in code; report it if they are not."""
+    """Return whether bytes are in a buffer, in code or of the host; report it if they cannot be."""
     device = call.process.device
+    if address not in device.arena:
+        if address + size > _ADDRESSES:
+            call.process.problem("host-memory", f"{what} goes beyond all addresses: {size} bytes at {address:#x}", call)
+        return address + size <= _ADDRESSES
     if device.arena.has_code_at(address) and address + size <= device.arena.end:
         return True
     return device.buffer(address, size, what, call) is not None

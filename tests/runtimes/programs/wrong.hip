@@ -36,6 +36,7 @@ int main(int count, char **words) {
     munmap(pages + 4096, 4096);
     (void)hipMemcpy(pages + (is_right ? 0 : 4000), cells, 256, hipMemcpyDeviceToHost);
   }
+  if (!strcmp(name, "rows")) (void)hipMemcpy2D(host, is_right ? 8 : 1ull << 62, host + 32, 8, 4, 6, hipMemcpyHostToHost);
   if (!strcmp(name, "shared")) written<<<1, 64, is_right ? 256 : 70000>>>(cells, 0);
   if (!strcmp(name, "freed-copy")) {
     if (!is_right) (void)hipFree(other);
