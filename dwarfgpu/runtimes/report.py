@@ -78,7 +78,7 @@ class ProgramReport:
         """Report an error of the host."""
         origin, others = _calls(program, "", problem.origin), [_calls(program, *each) for each in problem.more]
         line = next((line for line in origin[1] if line.line), None)
-        key = problem.rule, line, None if line is not None else problem.message
+        key = problem.rule, line, problem.origin.number if line is not None and problem.origin else problem.message
         if key in self._known:
             return
         self._known.add(key)

@@ -73,10 +73,11 @@ WRONG = {
     "empty": ("written(int*, int) is launched without threads: 0x1x1x64x1x1", "at wrong.hip:32 in main"),
     "host-access": ("the host accesses byte 12 of `cells` from wrong.hip:16", "at wrong.hip:33 in main"),
     "no-memory": ("error: hipMemcpy: only 96 of 256 bytes at 0x", "can be written at wrong.hip:37 in main"),
-    "shared": ("written(int*, int) is launched with 70000 bytes of shared memory", "at wrong.hip:39 in main"),
+    "rows": ("error: the destination of a copy goes beyond all addresses: 4 bytes at 0x1", "at wrong.hip:39 in main"),
+    "shared": ("written(int*, int) is launched with 70000 bytes of shared memory", "at wrong.hip:40 in main"),
     "freed-copy": (
-        "the source of a copy is `other` from wrong.hip:17, which was freed at wrong.hip:42 in main",
-        "freed at wrong.hip:41 in main",
+        "the source of a copy is `other` from wrong.hip:17, which was freed at wrong.hip:43 in main",
+        "freed at wrong.hip:42 in main",
     ),
     "leak": ("`other` from wrong.hip:17 was not freed: 256 bytes", "0 kernels, no error, 2 buffers not freed"),
 }
@@ -111,7 +112,7 @@ def test_right(built: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["graphs", "memory", "contexts", "rtc", "textures", "small", "heap", "mapped", "together"]
+    "name", ["graphs", "memory", "contexts", "rtc", "textures", "references", "small", "heap", "mapped", "together"]
 )
 @pytest.mark.sampled(5)
 def test_functions(built: Callable[[str], Path], name: str) -> None:
@@ -563,7 +564,7 @@ def test_the_c_of_the_library(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_not_there(tmp_path: Path) -> None:
-    """Mipmaps, texture references, memory of other processes, cube maps, memory at two addresses: refused and named."""
+    """Mipmaps, references of modules, memory of other processes, cube maps and second addresses: refused and named."""
     words = "exec", "cc", "-std=c11", PROGRAMS / "lacking.c", "-lamdhip64", "-o", tmp_path / "lacking"
     assert dwarfgpu(*words).returncode == 0
     done = dwarfgpu("exec", tmp_path / "lacking")

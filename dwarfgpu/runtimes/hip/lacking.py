@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "hip": """
-        Array3DGetDescriptor ArrayGetDescriptor BindTexture ConfigureCall DestroyExternalMemory
+        Array3DGetDescriptor ArrayGetDescriptor ConfigureCall DestroyExternalMemory
         DestroyExternalSemaphore DeviceGetGraphMemAttribute DeviceGetTexture1DLinearMaxWidth DeviceGraphMemTrim
         DeviceSetGraphMemAttribute DrvPointerGetAttributes ExtGetLinkTypeAndHopCount ExtStreamCreateWithCUMask
         ExtStreamGetCUMask ExternalMemoryGetMappedBuffer ExternalMemoryGetMappedMipmappedArray FreeMipmappedArray
         GLGetDevices GraphicsGLRegisterBuffer GraphicsGLRegisterImage ImportExternalMemory ImportExternalSemaphore
         LaunchByPtr MallocMipmappedArray RegisterActivityCallback RegisterApiCallback RemoveActivityCallback
-        RemoveApiCallback SetupArgument SignalExternalSemaphoresAsync UnbindTexture UserObjectCreate
+        RemoveApiCallback SetupArgument SignalExternalSemaphoresAsync UserObjectCreate
         UserObjectRelease UserObjectRetain WaitExternalSemaphoresAsync""",
-    "hipBindTexture": """2D ToArray ToMipmappedArray""",
+    "hipBindTexture": """ToMipmappedArray""",
     "hipDrvGraph": """
         AddMemFreeNode AddMemcpyNode AddMemsetNode ExecMemcpyNodeSetParams ExecMemsetNodeSetParams
         MemcpyNodeGetParams MemcpyNodeSetParams""",
     "hipGet": """
-        DriverEntryPoint FuncBySymbol MipmappedArrayLevel ProcAddress SymbolName TextureAlignmentOffset
-        TextureObjectResourceViewDesc TextureReference""",
+        DriverEntryPoint FuncBySymbol MipmappedArrayLevel ProcAddress SymbolName
+        TextureObjectResourceViewDesc""",
     "hipGraph": """
         AddBatchMemOpNode AddExternalSemaphoresSignalNode AddExternalSemaphoresWaitNode AddMemAllocNode
         AddMemFreeNode AddNode BatchMemOpNodeGetParams BatchMemOpNodeSetParams DebugDotPrint

@@ -117,9 +117,9 @@ async def register_managed(
         program.device.arena.view(found[0], 8)[:] = address.to_bytes(8, "little")
 
 
-@API("void __hipRegisterTexture(void **binary)", "void __hipRegisterSurface(void **binary)")
-def register_texture(_call: HostCall, _binary: int) -> None:
-    """Textures cannot be bound to variables."""
+@API("void __hipRegisterSurface(void **binary)")
+def register_surface(_call: HostCall, _binary: int) -> None:
+    """Surfaces cannot be bound to variables."""
 
 
 # --- Launches ---------------------------------------------------------------------------------------------------------

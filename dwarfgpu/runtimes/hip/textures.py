@@ -10,7 +10,7 @@ from attrs import define
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.boxes import FLOAT, HipArray, is_format
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure
 from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ _ARRAY, _MIPMAP, _LINEAR, _PITCH = range(4)
 """``hipResourceType``."""
 _TEXTURE = struct.Struct("<5ii4fiIi3f")
 """``hipTextureDesc``: addressMode, filterMode, readMode, sRGB, borderColor, normalizedCoords, maxAnisotropy, mipmaps."""
+_REFERENCE = struct.Struct("<6i20xi24xQ8x")
+"""``textureReference``: normalized, readMode, filterMode, addressMode, sRGB, textureObject."""
+_BOUND = 72
+"""Where the object of a reference is."""
+_WHOLE = (1 << 32) - 1
+"""The size of memory that is bound to its end."""
 _DESCRIPTION = struct.Struct("<QQ13I4f4x")
 """``dg_texture``."""
 _MOST_EXTENT = 1 << 31
@@ -35,6 +41,11 @@ class HipTexture:
     resource: bytes
     texture: bytes
     is_surface: bool = False
+
+
+@define(eq=False)
+class TextureReference(DeviceVariable):
+    """A variable of both sides, each of which has the texture object that is bound to it."""
 
 
 @define(eq=False)
@@ -88,14 +99,9 @@ def _described(call: HostCall, image: _Image, *sampled: float) -> int:
     return address
 
 
-@API("hipError_t hipCreateTextureObject(void **object, const void *resource, const void *texture, const void *view)")
-async def create_texture(call: HostCall, pointer: int, resource: int, texture: int, view: int) -> int:
-    if not (pointer and resource and texture):
-        return Failure(errors.INVALID_VALUE)
-    made = HipTexture(await call.read(resource, _SIZE), await call.read(texture, _SIZE))
-    if view and await call.number_at(view, 4):
-        call.process.problem("not-supported", "a texture with another format than its array is not supported", call)
-        return Failure(errors.NOT_SUPPORTED)
+def _made(call: HostCall, resource: bytes, texture: bytes) -> int:
+    """Make a texture object; return its address."""
+    made = HipTexture(resource, texture)
     *modes, filtered, read, gamma, red, green, blue, alpha, normalized, _most, _mip, _bias, _low, _high = (
         _TEXTURE.unpack(made.texture)
     )
@@ -103,14 +109,24 @@ async def create_texture(call: HostCall, pointer: int, resource: int, texture: i
     is_integer = image.kind != FLOAT and not read
     is_right = all(0 <= mode < 4 for mode in modes) and filtered in (0, 1) and read in (0, 1)
     if not is_right or (filtered and is_integer) or (read and image.bits[0] == 32 and image.kind != FLOAT):
-        return Failure(errors.INVALID_VALUE)
+        raise CallRefused(Failure(errors.INVALID_VALUE))
     if gamma:
         call.process.problem("not-supported", "a texture that is sRGB is not supported", call)
-        return Failure(errors.NOT_SUPPORTED)
+        raise CallRefused(Failure(errors.NOT_SUPPORTED))
     border = red, green, blue, alpha
     object_ = _described(call, image, *modes, filtered, int(bool(normalized)), read, *border)
     call.process.objects[object_] = made
-    call.write_number(pointer, object_)
+    return object_
+
+
+@API("hipError_t hipCreateTextureObject(void **object, const void *resource, const void *texture, const void *view)")
+async def create_texture(call: HostCall, pointer: int, resource: int, texture: int, view: int) -> int:
+    if not (pointer and resource and texture):
+        return Failure(errors.INVALID_VALUE)
+    if view and await call.number_at(view, 4):
+        call.process.problem("not-supported", "a texture with another format than its array is not supported", call)
+        return Failure(errors.NOT_SUPPORTED)
+    call.write_number(pointer, _made(call, await call.read(resource, _SIZE), await call.read(texture, _SIZE)))
     return errors.SUCCESS
 
 
@@ -170,4 +186,91 @@ def texture_of_texture(call: HostCall, texture: int, object_: int) -> int:
     if not texture or found.is_surface:
         return Failure(errors.INVALID_VALUE)
     call.write(texture, found.texture)
+    return errors.SUCCESS
+
+
+# --- References -------------------------------------------------------------------------------------------------------
+
+
+@API(
+    "void __hipRegisterTexture(void **binary, void *reference, char *host_name, const char *name, int kind, "
+    "int is_normalized, int is_external)"
+)
+async def register_reference(call: HostCall, binary: int, reference: int, _host: int, name: int, *_more: int) -> None:
+    known = TextureReference(call.process.binary(binary), await call.text(name), _REFERENCE.size)
+    call.process.variables[reference] = known
+
+
+async def _bind(call: HostCall, reference: int, resource: bytes | None) -> int:
+    """Give both sides of a reference a new object, which samples as the reference says; without one, unbind it."""
+    program: HipProgram = call.process
+    symbol = program.symbol(reference)
+    if symbol is None or not isinstance(program.variables[reference], TextureReference):
+        return Failure(errors.INVALID_SYMBOL)
+    content = await call.read(reference, _REFERENCE.size)
+    normalized, read, filtered, *modes, gamma, bound = _REFERENCE.unpack(content)
+    if isinstance(program.objects.get(bound), HipTexture):
+        _destroy(call, bound, is_surface=False)
+    texture = _TEXTURE.pack(*modes, filtered, read, gamma, *[0.0] * 4, normalized, 0, 0, *[0.0] * 3)
+    object_ = _made(call, resource, texture) if resource else 0
+    call.write_number(reference + _BOUND, object_)
+    program.device.arena.view(symbol[0] + _BOUND, 8)[:] = object_.to_bytes(8, "little")
+    return errors.SUCCESS
+
+
+@API(
+    "hipError_t hipBindTexture(size_t *offset, const void *reference, const void *memory, const void *channels, "
+    "size_t size)"
+)
+async def bind(call: HostCall, offset: int, reference: int, memory: int, channels: int, size: int) -> int:
+    buffer = call.process.device.memory_at(memory)
+    if not channels:
+        return Failure(errors.INVALID_VALUE)
+    if size == _WHOLE and buffer is not None:
+        size = buffer.address + buffer.size - memory
+    if offset:
+        call.write_number(offset, 0)
+    resource = struct.pack("<iiQ20s4xQ", _LINEAR, 0, memory, await call.read(channels, 20), size)
+    return await _bind(call, reference, resource.ljust(_SIZE, b"\0"))
+
+
+@API(
+    "hipError_t hipBindTexture2D(size_t *offset, const void *reference, const void *memory, const void *channels, "
+    "size_t width, size_t height, size_t pitch)"
+)
+async def bind_rows(
+    call: HostCall, offset: int, reference: int, memory: int, channels: int, width: int, height: int, pitch: int
+) -> int:
+    if not channels:
+        return Failure(errors.INVALID_VALUE)
+    if offset:
+        call.write_number(offset, 0)
+    format_ = await call.read(channels, 20)
+    return await _bind(call, reference, struct.pack("<iiQ20s4x3Q", _PITCH, 0, memory, format_, width, height, pitch))
+
+
+@API("hipError_t hipBindTextureToArray(const void *reference, const void *array, const void *channels)")
+async def bind_array(call: HostCall, reference: int, array: int, _channels: int) -> int:
+    return await _bind(call, reference, struct.pack("<iiQ48x", _ARRAY, 0, array))
+
+
+@API("hipError_t hipUnbindTexture(const void *reference)")
+async def unbind(call: HostCall, reference: int) -> int:
+    return await _bind(call, reference, None)
+
+
+@API("hipError_t hipGetTextureAlignmentOffset(size_t *offset, const void *reference)")
+def offset_of_reference(call: HostCall, offset: int, reference: int) -> int:
+    """Memory is bound where it is, so that nothing has to be added."""
+    if not offset or not reference:
+        return Failure(errors.INVALID_VALUE)
+    call.write_number(offset, 0)
+    return errors.SUCCESS
+
+
+@API("hipError_t hipGetTextureReference(const void **pointer, const void *symbol)")
+def reference_of(call: HostCall, pointer: int, symbol: int) -> int:
+    if not pointer or not isinstance(call.process.variables.get(symbol), TextureReference):
+        return Failure(errors.INVALID_SYMBOL)
+    call.write_number(pointer, symbol)
     return errors.SUCCESS

@@ -4,8 +4,7 @@
 
 #define NAMES(X) \
   X(hipMallocMipmappedArray) X(hipFreeMipmappedArray) X(hipGetMipmappedArrayLevel) X(hipMipmappedArrayCreate) \
-  X(hipBindTexture) X(hipBindTexture2D) X(hipBindTextureToArray) X(hipBindTextureToMipmappedArray) X(hipUnbindTexture) \
-  X(hipGetTextureReference) X(hipModuleGetTexRef) X(hipTexRefSetArray) X(hipTexRefSetAddress) \
+  X(hipBindTextureToMipmappedArray) X(hipModuleGetTexRef) X(hipTexRefSetArray) X(hipTexRefSetAddress) \
   X(hipIpcGetMemHandle) X(hipIpcOpenMemHandle) X(hipIpcCloseMemHandle) X(hipIpcGetEventHandle) X(hipIpcOpenEventHandle) \
   X(hipMemPoolExportToShareableHandle) X(hipMemExportToShareableHandle)
 #define DECLARE(name) int name(void);

@@ -25,6 +25,10 @@ static_assert(sizeof(hipLaunchParams) == 56, "hipLaunchParams");
 #define hipDeviceMallocDefault 0
 #define hipDeviceMallocFinegrained 1
 #define hipChooseDevice hipChooseDeviceR0600
+#define hipIpcMemLazyEnablePeerAccess 1
+#define HIP_IPC_HANDLE_SIZE 64
+struct hipIpcMemHandle_t { char reserved[HIP_IPC_HANDLE_SIZE]; };
+struct hipIpcEventHandle_t { char reserved[HIP_IPC_HANDLE_SIZE]; };
 extern "C" {
 hipError_t hipCtxCreate(hipCtx_t *, unsigned, hipDevice_t);
 hipError_t hipCtxDestroy(hipCtx_t);
@@ -60,4 +64,10 @@ hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams *, int, unsigne
 hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *, int, unsigned);
 hipError_t hipLaunchKernelExC(const hipLaunchConfig_t *, const void *, void **);
 hipError_t hipExtMallocWithFlags(void **, size_t, unsigned);
+/* Declared, and not supported: memory and events of other processes. */
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *, void *);
+hipError_t hipIpcOpenMemHandle(void **, hipIpcMemHandle_t, unsigned);
+hipError_t hipIpcCloseMemHandle(void *);
+hipError_t hipIpcGetEventHandle(hipIpcEventHandle_t *, hipEvent_t);
+hipError_t hipIpcOpenEventHandle(hipEvent_t *, hipIpcEventHandle_t);
 }

@@ -27,6 +27,32 @@ struct hipResourceViewDesc {
   int format; size_t width, height, depth; unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
 };
 static_assert(sizeof(hipResourceDesc) == 64 && sizeof(hipTextureDesc) == 64, "textures");
+struct textureReference {
+  int normalized; hipTextureReadMode readMode; hipTextureFilterMode filterMode; hipTextureAddressMode addressMode[3];
+  hipChannelFormatDesc channelDesc; int sRGB; unsigned maxAnisotropy; hipTextureFilterMode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp; hipTextureObject_t textureObject; int numChannels;
+  hipArray_Format format;
+};
+static_assert(sizeof(textureReference) == 88, "textureReference");
+typedef textureReference *hipTexRef;
+#define hipTextureType1D 1
+#define hipTextureType2D 2
+#define hipTextureType3D 3
+#define hipTextureTypeCubemap 12
+#define hipTextureType1DLayered 0xF1
+#define hipTextureType2DLayered 0xF2
+#define hipTextureTypeCubemapLayered 0xFC
+#define HIP_TRSA_OVERRIDE_FORMAT 1
+#define HIP_TRSF_READ_AS_INTEGER 1
+#define HIP_TRSF_NORMALIZED_COORDINATES 2
+#define HIP_TRSF_SRGB 16
+/* A variable that both sides have: binding it gives both the same object. */
+template <class T, int kind = hipTextureType1D, hipTextureReadMode mode = hipReadModeElementType>
+struct __attribute__((device_builtin_texture_type)) texture : textureReference {
+  texture(int is_normalized = 0, hipTextureFilterMode filter = hipFilterModePoint, hipTextureAddressMode address = hipAddressModeClamp,
+    hipChannelFormatDesc channels = hipCreateChannelDesc<T>())
+    : textureReference{is_normalized, mode, filter, {address, address, address}, channels} {}
+};
 extern "C" {
 hipError_t hipCreateTextureObject(hipTextureObject_t *, const hipResourceDesc *, const hipTextureDesc *, const hipResourceViewDesc *);
 hipError_t hipDestroyTextureObject(hipTextureObject_t);
@@ -34,7 +60,45 @@ hipError_t hipGetTextureObjectResourceDesc(hipResourceDesc *, hipTextureObject_t
 hipError_t hipGetTextureObjectTextureDesc(hipTextureDesc *, hipTextureObject_t);
 hipError_t hipCreateSurfaceObject(hipSurfaceObject_t *, const hipResourceDesc *);
 hipError_t hipDestroySurfaceObject(hipSurfaceObject_t);
+hipError_t hipBindTexture(size_t *, const textureReference *, const void *, const hipChannelFormatDesc *, size_t = UINT_MAX);
+hipError_t hipBindTexture2D(size_t *, const textureReference *, const void *, const hipChannelFormatDesc *, size_t, size_t, size_t);
+hipError_t hipBindTextureToArray(const textureReference *, hipArray_const_t, const hipChannelFormatDesc *);
+hipError_t hipUnbindTexture(const textureReference *);
+hipError_t hipGetTextureAlignmentOffset(size_t *, const textureReference *);
+hipError_t hipGetTextureReference(const textureReference **, const void *);
+/* Declared, and not supported: mipmaps, and texture references of modules. */
+typedef const struct hipMipmappedArray *hipMipmappedArray_const_t;
+hipError_t hipMallocMipmappedArray(hipMipmappedArray_t *, const hipChannelFormatDesc *, hipExtent, unsigned, unsigned = 0);
+hipError_t hipFreeMipmappedArray(hipMipmappedArray_t);
+hipError_t hipGetMipmappedArrayLevel(hipArray_t *, hipMipmappedArray_const_t, unsigned);
+hipError_t hipMipmappedArrayCreate(hipMipmappedArray_t *, HIP_ARRAY3D_DESCRIPTOR *, unsigned);
+hipError_t hipMipmappedArrayDestroy(hipMipmappedArray_t);
+hipError_t hipMipmappedArrayGetLevel(hipArray_t *, hipMipmappedArray_t, unsigned);
+hipError_t hipBindTextureToMipmappedArray(const textureReference *, hipMipmappedArray_const_t, const hipChannelFormatDesc *);
+hipError_t hipModuleGetTexRef(hipTexRef *, hipModule_t, const char *);
+hipError_t hipTexRefSetArray(hipTexRef, hipArray_const_t, unsigned);
+hipError_t hipTexRefSetAddress(size_t *, hipTexRef, hipDeviceptr_t, size_t);
+hipError_t hipTexRefSetAddress2D(hipTexRef, const HIP_ARRAY_DESCRIPTOR *, hipDeviceptr_t, size_t);
+hipError_t hipTexRefSetFormat(hipTexRef, hipArray_Format, int);
+hipError_t hipTexRefSetFlags(hipTexRef, unsigned);
+hipError_t hipTexRefSetFilterMode(hipTexRef, hipTextureFilterMode);
+hipError_t hipTexRefSetAddressMode(hipTexRef, int, hipTextureAddressMode);
 }
+#define DG_REFERENCES template <class T, int k, hipTextureReadMode m> inline hipError_t
+#define DG_REFERENCE const texture<T, k, m> &t
+DG_REFERENCES hipBindTexture(size_t *offset, DG_REFERENCE, const void *p, size_t n = UINT_MAX) { return hipBindTexture(offset, &t, p, &t.channelDesc, n); }
+DG_REFERENCES hipBindTexture(size_t *offset, DG_REFERENCE, const void *p, const hipChannelFormatDesc &c, size_t n = UINT_MAX) { return hipBindTexture(offset, &t, p, &c, n); }
+DG_REFERENCES hipBindTexture2D(size_t *offset, DG_REFERENCE, const void *p, size_t w, size_t h, size_t pitch) { return hipBindTexture2D(offset, &t, p, &t.channelDesc, w, h, pitch); }
+DG_REFERENCES hipBindTexture2D(size_t *offset, DG_REFERENCE, const void *p, const hipChannelFormatDesc &c, size_t w, size_t h, size_t pitch) {
+  return hipBindTexture2D(offset, &t, p, &c, w, h, pitch);
+}
+DG_REFERENCES hipBindTextureToArray(DG_REFERENCE, hipArray_const_t a) { return hipBindTextureToArray(&t, a, &t.channelDesc); }
+DG_REFERENCES hipBindTextureToArray(DG_REFERENCE, hipArray_const_t a, const hipChannelFormatDesc &c) { return hipBindTextureToArray(&t, a, &c); }
+DG_REFERENCES hipBindTextureToMipmappedArray(DG_REFERENCE, hipMipmappedArray_const_t a) { return hipBindTextureToMipmappedArray(&t, a, &t.channelDesc); }
+DG_REFERENCES hipUnbindTexture(DG_REFERENCE) { return hipUnbindTexture(&t); }
+DG_REFERENCES hipGetTextureAlignmentOffset(size_t *offset, DG_REFERENCE) { return hipGetTextureAlignmentOffset(offset, &t); }
+#undef DG_REFERENCE
+#undef DG_REFERENCES
 
 struct dg_texture {
   const unsigned char *base; unsigned long long slice;
@@ -135,19 +199,29 @@ template <class T> __device__ inline T tex2Dgather(hipTextureObject_t object, fl
 #define DG_Y dg_along_axis((const dg_texture *)object, 1, y, ((const dg_texture *)object)->height)
 #define DG_Z dg_along_axis((const dg_texture *)object, 2, z, ((const dg_texture *)object)->depth)
 #define DG_ONE(i) dg_along{i, i, 0}
-#define DG_FETCHES(name, result, ...) \
+/* What a reference reads: the type of its elements, or as many floats. */
+template <class T, hipTextureReadMode mode, int count = dg_channels<T>::count> struct dg_read { typedef T type; };
+template <class T> struct dg_read<T, hipReadModeNormalizedFloat, 1> { typedef float type; };
+template <class T> struct dg_read<T, hipReadModeNormalizedFloat, 2> { typedef float2 type; };
+template <class T> struct dg_read<T, hipReadModeNormalizedFloat, 4> { typedef float4 type; };
+#define DG_FETCHES(name, kind, result, ...) \
   template <class T> __device__ inline T name(hipTextureObject_t object, __VA_ARGS__) { return result; } \
-  template <class T> __device__ inline void name(T *out, hipTextureObject_t object, __VA_ARGS__) { *out = result; }
-DG_FETCHES(tex1Dfetch, (dg_sampled<T>(object, DG_ONE(x), DG_ONE(0), DG_ONE(0))), int x)
-DG_FETCHES(tex1D, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(0))), float x)
-DG_FETCHES(tex2D, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(0))), float x, float y)
-DG_FETCHES(tex3D, (dg_sampled<T>(object, DG_X, DG_Y, DG_Z)), float x, float y, float z)
-DG_FETCHES(tex1DLayered, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(layer))), float x, int layer)
-DG_FETCHES(tex2DLayered, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(layer))), float x, float y, int layer)
+  template <class T> __device__ inline void name(T *out, hipTextureObject_t object, __VA_ARGS__) { *out = result; } \
+  template <class E, hipTextureReadMode mode> __device__ inline typename dg_read<E, mode>::type name(texture<E, kind, mode> reference, __VA_ARGS__) { \
+    typedef typename dg_read<E, mode>::type T; \
+    hipTextureObject_t object = reference.textureObject; \
+    return result; \
+  }
+DG_FETCHES(tex1Dfetch, hipTextureType1D, (dg_sampled<T>(object, DG_ONE(x), DG_ONE(0), DG_ONE(0))), int x)
+DG_FETCHES(tex1D, hipTextureType1D, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(0))), float x)
+DG_FETCHES(tex2D, hipTextureType2D, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(0))), float x, float y)
+DG_FETCHES(tex3D, hipTextureType3D, (dg_sampled<T>(object, DG_X, DG_Y, DG_Z)), float x, float y, float z)
+DG_FETCHES(tex1DLayered, hipTextureType1DLayered, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(layer))), float x, int layer)
+DG_FETCHES(tex2DLayered, hipTextureType2DLayered, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(layer))), float x, float y, int layer)
 /* Without mipmaps the only level is the first. */
-DG_FETCHES(tex1DLod, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(0))), float x, float)
-DG_FETCHES(tex2DLod, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(0))), float x, float y, float)
-DG_FETCHES(tex3DLod, (dg_sampled<T>(object, DG_X, DG_Y, DG_Z)), float x, float y, float z, float)
+DG_FETCHES(tex1DLod, hipTextureType1D, (dg_sampled<T>(object, DG_X, DG_ONE(0), DG_ONE(0))), float x, float)
+DG_FETCHES(tex2DLod, hipTextureType2D, (dg_sampled<T>(object, DG_X, DG_Y, DG_ONE(0))), float x, float y, float)
+DG_FETCHES(tex3DLod, hipTextureType3D, (dg_sampled<T>(object, DG_X, DG_Y, DG_Z)), float x, float y, float z, float)
 #undef DG_X
 #undef DG_Y
 #undef DG_Z
