@@ -621,7 +621,8 @@ COMMANDS = (
              operands="EXPR", completes="expression",
              help="EXPR is a tensor of a Triton kernel, or a part of one: `info layout c[0:4, :]`. The layout is a "
                   "linear map from the bits of the warp, the lane and the register to the index. Registers are "
-                  "numbered as Triton does: they count the elements that a lane holds."),
+                  "numbered as Triton does: they count the elements that a lane holds. Of a buffer in shared memory it "
+                  "is one from the bits of the offset."),
     question("x", "show memory", "memory.examine", group=DATA, formats="NFU", operands="[ADDRESS]",
             completes="expression", repeats="onwards",
             help="N is the number of units (1; a negative N shows those before ADDRESS), F a letter (x d u o t a c f "

@@ -32,7 +32,7 @@ from tests.builders.folders import ROOT
 from tests.conftest import lacking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Linux")
 PROGRAMS = Path(__file__).with_name("programs")
@@ -179,10 +179,13 @@ def test_all_kernels_compute_what_numpy_does(run: Runs, processor: str) -> None:
         assert all(line.endswith(": right") for line in lines), done.stderr
 
 
+def steps_of(commands: Iterable[str]) -> list[str]:
+    return [word for command in commands for word in ("-ex", command)]
+
+
 def debugged(run: Runs, *commands: str) -> subprocess.CompletedProcess[str]:
     """Run commands in the debugger of a script that launches a kernel twice."""
-    steps = [word for command in commands for word in ("-ex", command)]
-    return run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "add.py")
+    return run("dwarfgpu", "debug", "-batch", "-nx", *steps_of(commands), "--args", sys.executable, PROGRAMS / "add.py")
 
 
 @pytest.mark.slow
@@ -237,6 +240,24 @@ def test_variables_are_what_numpy_computes(run: Runs, processor: str) -> None:
         assert text.endswith("elements, 0 wrong"), text
 
 
+@pytest.mark.parametrize(
+    "processor, names",
+    [
+        ("gfx942", ("parts", "shared")),
+        *(pytest.param(name, ("one", "parts", "shared"), marks=pytest.mark.slow) for name in ("gfx942", "gfx1100")),
+    ],
+)
+def test_buffers_in_shared_memory_are_what_numpy_computes(run: Runs, processor: str, names: tuple[str, ...]) -> None:
+    """In each class of layouts, at several stops; where another buffer has the memory, nothing is shown."""
+    done = run(PROGRAMS / "buffers.py", processor, *names)
+    rows = [line.split(": ") for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == [*names], done.stderr
+    for _name, text in rows:
+        shown, asked = text.partition(", ")[2].split(" elements")[0].split(" of ")
+        assert shown == asked
+        assert text.endswith("elements, 0 wrong"), text
+
+
 @pytest.mark.slow
 def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
     done = run(PROGRAMS / "kernels.py", "gfx942", "debug")
@@ -268,6 +289,30 @@ def test_variables_in_the_debugger(run: Runs) -> None:
         "type = tensor<256xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], ",
     ):
         assert part in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_buffers_in_the_debugger(run: Runs) -> None:
+    """Its layout is swizzled, and it is a part of a larger one."""
+    commands = ("break transpose.py:25", "run", "print tile[3][0:4]", "print turned[5, 3]", "whatis turned",
+                "info layout tile[3, 0:4]", "set var tile[3, 0] = 1")  # fmt: skip
+    script = "--args", sys.executable, PROGRAMS / "transpose.py"
+    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps_of(commands), *script)
+    for part in (
+        "$1 = {96, 97, 98, 99}\n$2 = 101\n",
+        "type = memdesc<32x32xf32, #ttg.swizzled_shared<{vec = 2, perPhase = 2, maxPhase = 8, order = [0, 1]}>>",
+        "64: [2, 2] 128: [4, 4]",
+        "Each element with its place, OFFSET:\n  [3, 0]  98 99 96 97\n",
+    ):
+        assert part in done.stdout, done.stdout + done.stderr
+    assert "the elements are a copy of shared memory, so they have no location to assign to" in done.stderr
+
+
+def test_an_element_in_shared_memory_is_watched(run: Runs) -> None:
+    """Another wave writes it than the one that is selected."""
+    steps = steps_of(("break transpose.py:23", "run", "watch tile[20, 5]", "delete 1", "continue", "continue"))
+    done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "transpose.py")
+    assert "Old value = 0\nNew value = 645\n" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("New value") == 1
 
 
 def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:

@@ -566,9 +566,9 @@ class TensorVariable(Variable):
     @property
     def is_unassigned(self) -> bool:
         """Whether the program has not assigned it where the wave is."""
-        from dwarfgpu.program.values.tensors import state_of
+        from dwarfgpu.program.values.tensors import ENDED, state_of
 
-        return not state_of(self._memory(self.frame.outer))[0]
+        return state_of(self._memory(self.frame.outer))[0] in (0, ENDED)
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the whole tensor, whatever lane asks."""
@@ -608,13 +608,20 @@ class TensorVariable(Variable):
         return found.as_it_is()
 
     def _whole(self) -> Object:
-        from dwarfgpu.program.values.tensors import GatheredTensor, state_of
+        from dwarfgpu.program.values.tensors import ENDED, GatheredTensor, SharedLayout, shared_tensor, state_of
 
         memory = self._memory(self.frame.outer)
         state = state_of(memory)
         if not state[0]:
             raise not_set_yet(f"the program has not assigned {self.name}", hint="it has a value after the assignment")
-        tensor = GatheredTensor(self._kinds, state)
+        if state[0] == ENDED:
+            hint = "it has a value up to the last line that uses it"
+            raise not_set_yet(f"the shared memory of {self.name} is that of another buffer from here on", hint=hint)
+        kind = self._kinds[state[1]]
+        if isinstance(kind.layout, SharedLayout):
+            around = self.frame.around(self.frame.lane(0))
+            return shared_tensor(kind, kind.layout, state, memory, around.memory)
+        tensor = GatheredTensor(kind, kind.layout, state)
         for warp, other in self._of_program(memory):
             with suppress(DwarfGpuError, Diverge, LaneFault):
                 tensor.add(warp, other)

@@ -21,9 +21,11 @@ from triton import knobs
 from triton._C.libtriton import gluon_ir
 from triton.backends.amd.compiler import HIPBackend
 from triton.compiler.code_generator import CodeGenerator
+from triton.experimental.gluon.language._core import shared_memory_descriptor
 from triton.language import core
 
-from dwarfgpu.runtimes.triton import variables
+from dwarfgpu.runtimes.triton import shared, variables
+from dwarfgpu.runtimes.triton.shared import BUFFER, shared_variable, with_buffers
 from dwarfgpu.runtimes.triton.variables import MARK, Assigned, with_variables
 
 IS_POSSIBLE = hasattr(gluon_ir.GluonOpBuilder, "to_linear_layout")
@@ -56,16 +58,18 @@ def _names(generator: Any) -> _Names:
 
 
 def _mark(generator: Any, name: str, value: Any, parameter: int = 0) -> None:
-    """Mark that a variable gets a value; one that is no tensor and no integer leaves it without a value."""
+    """Mark that a variable gets a value; it has none if that is no tensor, no integer and no buffer."""
     marked, builder = _names(generator).marked, generator.builder
     if isinstance(value, core.constexpr) and isinstance(value.value, int):
         value = generator.semantic.to_tensor(value.value)
     if not isinstance(value, core.tensor):
-        if name in marked:
-            zero = builder.get_int32(0)
-            builder.create_inline_asm(
-                _text(generator, name, 0, "-"), "=v,v", [zero], [core.int32.to_ir(builder)], False, 1
-            )
+        is_buffer = isinstance(value, shared_memory_descriptor)
+        if is_buffer or name in marked:
+            zero, text = builder.get_int32(0), _text(generator, name, parameter, value.dtype if is_buffer else "-")
+            if is_buffer:
+                marked.add(name)
+                builder.create_local_dealloc(value.handle)  # which becomes the address: `shared.with_buffers`
+            builder.create_inline_asm(text, "=v,v", [zero], [core.int32.to_ir(builder)], False, 1)
         return
     marked.add(name)
 
@@ -100,7 +104,7 @@ def _is_marked(generator: Any, parameters: list[tuple[str, Any]]) -> bool:
 
 def _version() -> str:
     """Return a name that changes with what kernels are made into."""
-    sources = (Path(module.__file__ or "").read_bytes() for module in (sys.modules[__name__], variables))
+    sources = (Path(module.__file__ or "").read_bytes() for module in (sys.modules[__name__], shared, variables))
     return hashlib.sha256(b"".join(sources)).hexdigest()[:12]
 
 
@@ -148,7 +152,7 @@ def marking() -> Callable[[], None]:
 
     def lowered(module: Any, metadata: Any, options: Any) -> str:
         marks = marks_of(module)
-        return with_variables(lower(module, metadata, options), marks)
+        return with_variables(lower(with_buffers(module, marks, metadata, options), metadata, options), marks)
 
     def unpipelined(module: Any, metadata: Any, options: Any) -> Any:
         """Keep loops as they are: pipelines need copies of what is in them, which marks do not allow."""
@@ -176,9 +180,12 @@ def marks_of(module: Any) -> dict[int, Assigned]:
     builder = gluon_ir.GluonOpBuilder(module.context)
     found: dict[int, Assigned] = {}
     others: set[str] = set()
+    buffer: Any = None
 
     def visit(operation: Any) -> None:
+        nonlocal buffer
         kind = operation.get_name()
+        before, buffer = buffer, operation.get_operand(0) if kind == BUFFER else None
         if kind != _OPERATION:
             others.add(kind)
             return
@@ -186,16 +193,22 @@ def marks_of(module: Any) -> dict[int, Assigned]:
         if not text.startswith(MARK):
             return
         number, function, name, parameter, element = text[len(MARK) :].split(None, 4)
-        mark = _assigned(builder, name, element, operation.get_operand(0))
+        if before is None:
+            mark = _assigned(builder, name, element, operation.get_operand(0))
+        else:
+            mark = shared_variable(builder, name, element, before)
         mark = evolve(mark, function=function, parameter=int(parameter))
         known = found.setdefault(int(number), mark)
         if known != mark:  # the compiler has copied it, with another layout
             found[int(number)] = Assigned(name, element, held=None)
 
     module.walk(visit)
-    if "ttg.warp_specialize" in others:  # a layout spreads a tensor over some of the waves, and does not tell which
-        return {number: Assigned(mark.name, mark.element, held=None) for number, mark in found.items()}
-    return found
+    # a layout spreads a tensor over some of the waves, and does not tell which; functions that are called have buffers
+    unknown = {True, False} if "ttg.warp_specialize" in others else {True} if "tt.call" in others else set()
+    return {
+        number: Assigned(mark.name, mark.element, held=None) if bool(mark.span) in unknown else mark
+        for number, mark in found.items()
+    }
 
 
 def _assigned(builder: Any, name: str, element: str, value: Any) -> Assigned:

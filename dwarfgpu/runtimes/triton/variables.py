@@ -5,7 +5,8 @@ element that a thread holds, in the order of its registers. Here marks become st
 
     assigned    how often the variable got a value; 0 while it gets one, and where it has none
     kind        which of its types it has: in Python a name can mean a tensor of one shape, then of another
-    elements    those that a lane holds, named by the layout: a linear map from the bits of register, lane and warp
+    elements    those that a lane holds, named by the layout: a linear map from the bits of register, lane and warp;
+                of a buffer in shared memory a pointer to it, whose high half says which element is its first
 
 The type of the elements is named as Triton's compiler does: ``tensor<32x32xf32, #ttg.amd_mfma<{...}>>``.
 """
@@ -25,6 +26,12 @@ The number of the mark follows, the function, the name, the number of the parame
 _CALL = re.compile(
     rf'(?m)^  (?P<result>%\S+) = (?:tail )?call \w+ asm sideeffect "{MARK} (?P<number>\d+) [^"]*", "[^"]*"'
     r"\((?P<type>\w+) (?P<value>[^)]+)\).*, !dbg !(?P<place>\d+)$"
+)
+END = "; end of dwarfgpu"
+"""How the text begins of a mark before shared memory gets another meaning; its first byte and its end follow."""
+_END = re.compile(
+    rf'  (?P<result>%\S+) = (?:tail )?call \w+ asm sideeffect "{END} (?P<start>\d+) (?P<end>\d+)".*, '
+    r"!dbg !(?P<place>\d+)$"
 )
 _LABEL = re.compile(r"\S.*:(?:\s*;.*)?$")
 _PLACE = re.compile(
@@ -69,6 +76,8 @@ class Assigned:
     """From 1 on, which parameter of the function it is; 0 for a variable."""
     held: int | None = 1
     """How many elements a thread holds; None if its value is not kept, and the variable has none from here on."""
+    span: int = 0
+    """The bytes of a buffer in shared memory, from its begin on; 0 for other variables."""
 
     @property
     def _element(self) -> tuple[str, str, int, str]:
@@ -87,7 +96,12 @@ class Assigned:
 
     @property
     def bits(self) -> int:
-        """The bits of an element in memory."""
+        """The bits of an element in memory; those of a pointer to it if it is in shared memory."""
+        return 64 if self.span else self.size
+
+    @property
+    def size(self) -> int:
+        """The bits of an element."""
         return self._element[2]
 
     def base_type(self) -> str:
@@ -98,7 +112,8 @@ class Assigned:
     @property
     def type_name(self) -> str:
         name = self._element[0]
-        return f"tensor<{'x'.join(map(str, self.shape))}x{name}, {self.layout}>" if self.shape else name
+        kind = "memdesc" if self.span else "tensor"
+        return f"{kind}<{'x'.join(map(str, self.shape))}x{name}, {self.layout}>" if self.shape else name
 
 
 class _Metadata:
@@ -212,10 +227,14 @@ class _Function:
         stored: list[str] = []
         seen: dict[str, int] = {}
         for number, (line, call) in enumerate(zip(self._body, calls, strict=True)):
-            if call is None:
+            end = _END.match(line)
+            if end is not None:
+                stored += self._ends(end)
+            elif call is None:
                 if _LABEL.match(line):
                     seen.clear()
                 stored.append(line)
+            if call is None:
                 continue
             at = seen.get(call["number"] + call["place"], 0)
             seen[call["number"] + call["place"]] = at + 1
@@ -295,6 +314,33 @@ class _Function:
             yield from self._store("i32", str(kind), memory, 4, place)
             yield from self._store("i32", new, memory, 0, place)
 
+    def _ends(self, end: re.Match[str]) -> Iterator[str]:
+        """Yield what takes its value from each variable whose buffer has bytes of those that get another meaning."""
+        if re.fullmatch(r"%\d+", end["result"]):
+            yield f"  {end['result']} = add i32 0, 0"
+        for memory in self._memory.values():
+            for number, mark in enumerate(memory.kinds.values()):
+                if mark.span:
+                    yield from (f"  {line}, !dbg !{end['place']}" for line in self._ended(memory, number, mark, end))
+
+    def _ended(self, memory: _Memory, number: int, mark: Assigned, end: re.Match[str]) -> Iterator[str]:
+        new = self._new()
+        for offset, name in (0, "assigned"), (4, "kind"), (_HEAD, "first"):
+            yield f"{new}.at.{name} = getelementptr i8, ptr addrspace(5) {memory.pointer}, i32 {offset}"
+            yield f"{new}.{name} = load volatile i32, ptr addrspace(5) {new}.at.{name}, align 4"
+        yield f"{new}.last = add i32 {new}.first, {mark.span - 1}"
+        yield f"{new}.0 = icmp ne i32 {new}.assigned, 0"
+        rest = (
+            f"eq i32 {new}.kind, {number}",
+            f"ult i32 {new}.first, {end['end']}",
+            f"uge i32 {new}.last, {end['start']}",
+        )
+        for count, condition in enumerate(rest):
+            yield f"{new}.is.{count} = icmp {condition}"
+            yield f"{new}.{count + 1} = and i1 {new}.{count}, {new}.is.{count}"
+        yield f"{new} = select i1 {new}.{len(rest)}, i32 -1, i32 {new}.assigned"
+        yield f"store volatile i32 {new}, ptr addrspace(5) {new}.at.assigned, align 4"
+
     def _store(
         self, kind: str, value: str, memory: _Memory, offset: int, place: str, *, bits: int = 64
     ) -> Iterator[str]:
@@ -339,11 +385,12 @@ class _Function:
             element, bits = node(mark.base_type()), (mark.held or 0) * mark.bits
             if mark.pointed:
                 element = node(f"!DIDerivedType(tag: DW_TAG_pointer_type, baseType: {element}, size: 64)")
-            subranges = nodes([node(f"!DISubrange(count: {mark.held})")])
-            array = node(
-                f"!DICompositeType(tag: DW_TAG_array_type, baseType: {element}, size: {bits}, elements: {subranges})"
-            )
-            tensor = node(f'!DIDerivedType(tag: DW_TAG_typedef, name: "{mark.type_name}", baseType: {array})')
+            kept = f"DW_TAG_pointer_type, baseType: {element}, size: {bits}"
+            if not mark.span:
+                subranges = nodes([node(f"!DISubrange(count: {mark.held})")])
+                kept = f"DW_TAG_array_type, baseType: {element}, size: {bits}, elements: {subranges}"
+            held = node(f"!DI{'Derived' if mark.span else 'Composite'}Type(tag: {kept})")
+            tensor = node(f'!DIDerivedType(tag: DW_TAG_typedef, name: "{mark.type_name}", baseType: {held})')
             variants.append(
                 node(
                     f'!DIDerivedType({tag} "{mark.bases}", baseType: {tensor}, size: {bits}, offset: {8 * _HEAD}, '
