@@ -243,8 +243,11 @@ def test_variables_are_what_numpy_computes(run: Runs, processor: str) -> None:
 @pytest.mark.parametrize(
     "processor, names",
     [
-        ("gfx942", ("parts", "shared")),
-        *(pytest.param(name, ("one", "parts", "shared"), marks=pytest.mark.slow) for name in ("gfx942", "gfx1100")),
+        ("gfx942", ("parts", "shared", "halves")),
+        *(
+            pytest.param(name, ("one", "parts", "shared", "halves"), marks=pytest.mark.slow)
+            for name in ("gfx942", "gfx1100")
+        ),
     ],
 )
 def test_buffers_in_shared_memory_are_what_numpy_computes(run: Runs, processor: str, names: tuple[str, ...]) -> None:

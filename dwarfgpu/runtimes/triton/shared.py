@@ -9,17 +9,15 @@ each operation that needs memory of others: from there on, variables with that m
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from itertools import count
 from math import prod
 from typing import Any
 
-from attrs import evolve
 from triton._C.libtriton import gluon_ir, ir
 from triton.backends.amd.compiler import HIPBackend, amd
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.children import folder_of_run
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.values.tensors import SharedLayout
 from dwarfgpu.runtimes.triton.variables import END, MARK, Assigned
@@ -32,12 +30,14 @@ _PAIR = re.compile(
     re.MULTILINE,
 )
 _TYPE = re.compile(
-    r"!ttg\.memdesc<(?P<shape>(?:\d+x)+).*?, (?P<layout>#.*), #ttg\.shared_memory.*?(?P<within>, \d[\dx]*)?>$"
+    r"!ttg\.memdesc<(?P<shape>(?:\d+x)+)(?:[a-z]+(?P<bits>\d+)\w*|!tt\.ptr<.*?>), "
+    r"(?P<layout>#.*), #ttg\.shared_memory.*?(?P<within>, \d[\dx]*)?>$"
 )
 _ALLOCATED = re.compile(r"\ballocation\.offset = (\d+) : i32")
 _PLACE = re.compile(r"loc\(.*\)$")
 _NAME = re.compile(r'loc\((?:callsite\()*"(\w+)"\(')
 _ALLOCATION = "ttg.local_alloc"
+_NUMBERS = count()
 _MOST = 1 << 24
 """Behind the end of all shared memory."""
 
@@ -52,13 +52,9 @@ def shared_variable(builder: Any, name: str, element: str, value: Any) -> Assign
     bases = "" if found is None else _bases_text(builder, value, found)
     if found is None or not bases:
         return Assigned(name, element, held=None)
-    shape = _extents(found["shape"])
-    mark = Assigned(name, element, shape, found["layout"], bases, span=1)
-    try:
-        length = SharedLayout.read(bases, shape).length
-    except MalformedFile:
-        return Assigned(name, element, held=None)
-    return evolve(mark, span=length * mark.size // 8)
+    shape, bits = _extents(found["shape"]), max(8, int(found["bits"] or 64))
+    span = SharedLayout.read(bases, shape).length * bits // 8
+    return Assigned(name, element, shape, found["layout"], bases, span=span)
 
 
 def _extents(text: str) -> tuple[int, ...]:
@@ -159,7 +155,7 @@ def _end_mark(number: int, line: str, start: int, end: int) -> str:
 
 
 @frozen
-class Buffer:
+class KeptBuffer:
     """A buffer in the shared memory of a kernel."""
 
     name: str
@@ -187,18 +183,17 @@ def allocate(module: Any, metadata: Any, options: Any) -> None:
         passes.add_allocate_shared_memory = add
 
 
-def buffers_of(module: Any) -> list[Buffer]:
+def buffers_of(module: Any) -> list[KeptBuffer]:
     """Return the buffers of a module whose shared memory is laid out, in their order in the code."""
-    builder, found = gluon_ir.GluonOpBuilder(module.context), list[Buffer]()
+    builder, found = gluon_ir.GluonOpBuilder(module.context), list[KeptBuffer]()
 
     def visit(operation: Any) -> None:
         start = operation.get_int_attr("allocation.offset") if operation.get_name() == _ALLOCATION else None
         if start is not None:
             value = operation.get_result(0)
             named = _NAME.match(str(value.get_loc()))
-            kind = re.search(r"x([a-z]\w+|!tt\.ptr<.*?>+), #", str(value.get_type()))
-            variable = shared_variable(builder, "" if named is None else named[1], kind[1] if kind else "", value)
-            found.append(Buffer(variable.name, start, start + variable.span if variable.span else _MOST, variable))
+            variable = shared_variable(builder, "" if named is None else named[1], "", value)
+            found.append(KeptBuffer(variable.name, start, start + variable.span if variable.span else _MOST, variable))
 
     module.walk(visit)
     return found
@@ -206,9 +201,9 @@ def buffers_of(module: Any) -> list[Buffer]:
 
 def _parsed(text: str, context: Any) -> Any:
     """Return a module that a text describes."""
-    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
-        file.write(text)
-        file.flush()
-        module = ir.parse_mlir_module(file.name, context)
+    file = folder_of_run() / f"{next(_NUMBERS)}.mlir"
+    file.write_text(text)
+    module = ir.parse_mlir_module(str(file), context)
+    file.unlink()
     module.context = context
     return module

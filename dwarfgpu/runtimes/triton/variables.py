@@ -44,6 +44,8 @@ _DOES_MORE = re.compile(
 )
 """An instruction that does not only compute."""
 _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
+_IN_ORDER = '  call void asm sideeffect "", "~{memory}"(), !dbg !'
+"""What no access moves across: else the processor would access shared memory before or after the variable has it."""
 _HEAD = 16
 """The bytes before the elements: assigned, kind, and how often the variable got a value."""
 _ELEMENTS = {
@@ -217,6 +219,7 @@ class _Function:
         self._body, self._marks, self._places, self._metadata = body, marks, places, metadata
         self._memory: dict[tuple[str, str, str], _Memory] = {}
         self._count = 0
+        self._has_buffers = any(mark.span for mark in marks.values())
 
     def lines(self) -> Iterator[str]:
         self._body = [*self._in_order()][::-1]
@@ -297,6 +300,8 @@ class _Function:
         if re.fullmatch(r"%\d+", call["result"]):
             yield f"  {call['result']} = add i32 0, 0"  # numbers of values have no gaps
         held = mark.held or 1
+        if at % held == 0 and self._has_buffers:
+            yield _IN_ORDER + place
         if at % held == 0 or not is_complete:
             yield from self._store("i32", "0", memory, 0, place)
         if not is_complete:
@@ -318,10 +323,12 @@ class _Function:
         """Yield what takes its value from each variable whose buffer has bytes of those that get another meaning."""
         if re.fullmatch(r"%\d+", end["result"]):
             yield f"  {end['result']} = add i32 0, 0"
+        yield _IN_ORDER + end["place"]
         for memory in self._memory.values():
             for number, mark in enumerate(memory.kinds.values()):
                 if mark.span:
                     yield from (f"  {line}, !dbg !{end['place']}" for line in self._ended(memory, number, mark, end))
+        yield _IN_ORDER + end["place"]
 
     def _ended(self, memory: _Memory, number: int, mark: Assigned, end: re.Match[str]) -> Iterator[str]:
         new = self._new()

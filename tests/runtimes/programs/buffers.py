@@ -153,6 +153,40 @@ def shared():
     )
 
 
+@gluon.jit
+def halves_kernel(x, out, LAYOUT: gl.constexpr, SHARED: gl.constexpr):
+    at = places(32, 64, LAYOUT)
+    value = gl.load(x + at)
+    low = gl.allocate_shared_memory(gl.float32, [32, 64], SHARED)
+    high = gl.allocate_shared_memory(gl.float32, [32, 64], SHARED)
+    low.store(value + 1)
+    high.store(value + 2)
+    total = low.load(LAYOUT) + high.load(LAYOUT)  # halves
+    whole = gl.allocate_shared_memory(gl.float32, [2, 32, 64], SHARED)
+    whole.index(0).store(value + 3)
+    whole.index(1).store(value + 4)
+    total += whole.index(0).load(LAYOUT) + whole.index(1).load(LAYOUT)
+    gl.store(out + at, total)  # whole
+    small = gl.allocate_shared_memory(gl.int32, [32, 64], SHARED)
+    small.store(value.to(gl.int32))
+    total += small.load(LAYOUT)
+    gl.store(out + at, total)  # small
+
+
+@case
+def halves():
+    """A buffer with the memory of two, and one with a half of it."""
+    x = np.arange(2048, dtype="f4").reshape(32, 64)
+    out = np.zeros_like(x)
+    known: Known = {
+        "halves": {"low": x + 1, "high": x + 2},
+        "whole": {"low": None, "high": None, "whole": np.stack((x + 3, x + 4))},
+        "small": {"low": None, "high": None, "whole": None, "small": x.astype("i4")},
+    }
+    layout = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
+    yield (lambda: halves_kernel[1,](dt.tensor(x), dt.tensor(out), LAYOUT=MATRIX, SHARED=layout, num_warps=2)), known
+
+
 def compared(name: str) -> str:
     shown = wrong = asked = kernels = 0
     told: list[str] = []
