@@ -84,7 +84,7 @@ class CallingProgram:
     def function(self, number: int) -> Function:
         def called(call: HostCall, *words: int) -> Any:
             if number == 0:
-                return self.violated(call, *words)
+                return self.violated(call.at(self.host.at_access(call.frames)), *words)
             if not 1 <= number <= len(self.API.rows):
                 raise EOFError(f"there is no function {number}")
             if self.host.unknown(call.frames):

@@ -28,8 +28,8 @@ _INSTALLED = "/site-packages/"
 """Where packages are that the user of a script has not written."""
 _LOADER = "/libOpenCL"
 _SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
-_OF_START = ("_start", "__device_stub__", "None")
-"""How functions begin that no user has written: those that start a program, the stubs of kernels, and no function."""
+_OF_START = ("_start", "__device_stub__", "___interceptor_", "__interceptor_", "None")
+"""How functions begin that no user has written: the start of a program, stubs of kernels, sanitizers, and no name."""
 _ALLOCATES = re.compile(r"[Mm]alloc|[Aa]lloc|clCreate|clSVM|\.(?:Buffer|Image|to_device|empty|zeros)\(")
 _RESULT = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)\s*,|([A-Za-z_]\w*(?:(?:\.|->)\w+)*)\s*=[^=]")
 _VOID = re.compile(r"(?:\(\s*void\s*\)|static_cast<void>\()\s*$")
@@ -137,6 +137,20 @@ class HostProgram:
             if first <= end < last and ("w" if is_written else "r") in words[1]:
                 end = last
         return min(end - address, size)
+
+    def mapping(self, address: int) -> str | None:
+        """Return the name of memory that the program can read, as the system names it; None if it cannot."""
+        for first, last, words in self._ranges():
+            if first <= address < last and "r" in words[1]:
+                return words[5] if len(words) > 5 else ""
+        return None
+
+    def at_access(self, frames: Sequence[int]) -> Sequence[int]:
+        """Return the frames of a signal's handler without its own, as if the access were a call."""
+        for number, frame in enumerate(frames):
+            if self.at(frame):
+                return [frame + 1, *frames[number + 1 :]]
+        return frames
 
     def threads(self) -> list[str]:
         """Return the numbers of its threads; none if it has ended or they cannot be seen."""

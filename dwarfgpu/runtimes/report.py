@@ -240,7 +240,14 @@ class ProgramReport:
         result, concerned = report(running, halt), []
         yield from report_text(result, faults)
         stops = running.machine.stops.values()
-        near = (program.device.near(stop.address) for stop in stops if stop.address is not None)
+        addresses = [stop.address for stop in stops if stop.address is not None]
+        near = [program.device.near(address) for address in addresses]
+        of_host = [address for address, buffer in zip(addresses, near, strict=True) if buffer is None]
+        for address in of_host[:1]:
+            name = program.host.mapping(address)
+            if name is not None:
+                what = f"{address:#x} is memory of the host{name and f', {name}'}: kernels cannot access it"
+                yield from fitted(f"  {what}", 4)
         for buffer in {buffer.address: buffer for buffer in near if buffer is not None}.values():
             freed = "" if buffer.freed is None else ", freed"
             what = "registered" if buffer.address in program.device.pinned else "allocated"

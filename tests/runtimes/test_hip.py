@@ -60,7 +60,7 @@ WRONG = {
         "`cells` from wrong.hip:16: 256 bytes",
     ),
     "trap": ("ASSERT_TRAP", "launched at wrong.hip:21 in main"),
-    "host-pointer": ("MEMORY_VIOLATION", "launched at wrong.hip:22 in main"),
+    "host-pointer": ("is memory of the host, [stack]: kernels cannot access it", "launched at wrong.hip:22 in main"),
     "freed": ("in `other` from wrong.hip:17, which had 256 bytes and was freed",),
     "copy": (
         "the source of a copy goes beyond `cells` from wrong.hip:16, which has 256 bytes: bytes 0 to 259",
@@ -79,6 +79,8 @@ WRONG = {
         "the source of a copy is `other` from wrong.hip:17, which was freed at wrong.hip:43 in main",
         "freed at wrong.hip:42 in main",
     ),
+    "late": ("written(int*, int) is launched after its code was unregistered", "at wrong.hip:11 in Last::~Last"),
+    "closed": ("the program has closed its connection to the device",),
     "leak": ("`other` from wrong.hip:17 was not freed: 256 bytes", "0 kernels, no error, 2 buffers not freed"),
 }
 """What is said of each error of ``wrong.hip``."""
@@ -220,7 +222,18 @@ def test_wrong(built: Callable[[str], Path], name: str) -> None:
     said = " ".join(done.stderr.split())
     for part in WRONG[name]:
         assert part in said
-    assert done.returncode == {"host-access": 128 + signal.SIGSEGV, "empty": 0, "leak": 0}.get(name, 1)
+    assert done.returncode == {"host-access": 128 + signal.SIGSEGV, "empty": 0, "leak": 0, "closed": 0}.get(name, 1)
+
+
+@pytest.mark.slow
+def test_wrong_under_a_sanitizer(tmp_path: Path) -> None:
+    """Lines are those of the program, whose signals and calls go through functions of the sanitizer."""
+    words = "-O0", "-Xarch_host", "-fsanitize=address", PROGRAMS / "wrong.hip", "-o", tmp_path / "wrong"
+    assert dwarfgpu("hipcc", *words).returncode == 0
+    for name in "host-access", "no-memory", "beyond":
+        said = " ".join(dwarfgpu("exec", tmp_path / "wrong", name).stderr.split())
+        assert all(part in said for part in WRONG[name]), said
+        assert "interceptor" not in said.partition("AddressSanitizer")[0]
 
 
 def test_messages_are_folded(built: Callable[[str], Path]) -> None:

@@ -315,6 +315,7 @@ word dwarfgpu_call(uint32_t number, const word *words, uint32_t count) {
   int frames = backtrace((void **)message.rest + count, MOST_FRAMES);
   message.head.frames = frames > 0 ? (uint32_t)frames : 0;
   message.head.frames += scripted(message.rest + count + message.head.frames, &is_holder);
+  errno = 0;
   int is_good = sent(&message, sizeof message.head + (count + message.head.frames) * sizeof(word));
   for (effect wanted; is_good && received(&wanted, sizeof wanted); is_good = done(&wanted)) {
     if (wanted.kind != RETURN) continue;
@@ -323,7 +324,8 @@ word dwarfgpu_call(uint32_t number, const word *words, uint32_t count) {
     return wanted.to;
   }
   __atomic_sub_fetch(&lock_holders, is_holder, __ATOMIC_SEQ_CST);
-  if (!is_lost) fprintf(stderr, "dwarfgpu: the device has ended\n");
+  int is_closed = errno == EBADF || errno == ENOTSOCK;
+  if (!is_lost) fprintf(stderr, "dwarfgpu: %s\n", is_closed ? "the program has closed its connection to the device" : "the device has ended");
   is_lost = 1;
   disconnect(NULL);
   errno = error;

@@ -84,6 +84,8 @@ class HipProgram(CallingProgram):
     binaries: dict[int, FatBinary] = field(factory=dict)
     kernels: dict[int, tuple[FatBinary, str]] = field(factory=dict)
     """The kernels by their handles: addresses of the program, or numbers of functions of modules."""
+    unregistered: dict[int, str] = field(factory=dict)
+    """The kernels that are not there any more."""
     variables: dict[int, DeviceVariable] = field(factory=dict)
     streams: dict[int, HipStream] = field(factory=lambda: {PER_THREAD: HipStream()})
     captures: list[Capture] = field(factory=list)

@@ -68,6 +68,7 @@ async def register_fat_binary(call: HostCall, wrapper: int) -> int:
 def unregister_fat_binary(call: HostCall, binary: int) -> None:
     program: HipProgram = call.process
     gone = program.binaries.get(binary)
+    program.unregistered.update((key, known[1]) for key, known in program.kernels.items() if known[0] is gone)
     program.kernels = {key: known for key, known in program.kernels.items() if known[0] is not gone}
     program.variables = {key: known for key, known in program.variables.items() if known.binary is not gone}
 
@@ -143,6 +144,9 @@ async def launch_kernel(
         return Failure(errors.NO_BINARY)
     if kernel is None:
         message = f"the function at {handle:#x} is launched, which is not a kernel, or not registered yet"
+        if handle in program.unregistered:
+            name = demangled(program.unregistered[handle])
+            message = f"{name} is launched after its code was unregistered: the program ends, or has unloaded it"
         program.problem("invalid-launch", message, call)
         return Failure(errors.INVALID_FUNCTION)
     values = await call.gather(args, [size for _offset, size in kernel.arguments])
