@@ -45,7 +45,9 @@ SPECIAL = {
 """Where special registers are among the scalar ones."""
 _WITH_EXEC = SPECIAL | {"exec": EXEC, "exec_lo": EXEC, "exec_hi": EXEC_HI}
 
-KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
+KEEPING = re.compile(
+    r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$|v_ashr_pk_|v_cvt_sr_b?f16_"
+)
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
 CHOOSES = re.compile(r"v_(min|max|min3|max3|med3|minmax|maxmin)_f(16|32|64)$")
 """Operations that choose among floats: up to GFX11, MODE says what a signalling NaN does."""

@@ -13,6 +13,7 @@ import numpy as np
 from dwarfgpu.execution.batch import WaveBatch, as_written
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction
+from dwarfgpu.isa.semantics.narrow_floats import codes_of, words_of
 
 Lanes = Any
 BYTES = (0, 1, 2, 3)
@@ -293,20 +294,24 @@ def rows_swapped(batch: WaveBatch, left: Lanes, right: Lanes, span: int) -> tupl
     return tuple(np.stack(pair, axis=2).reshape(batch.count, batch.lanes) for pair in pairs)  # type: ignore[return-value]
 
 
-def transposed(batch: WaveBatch, words: list[Lanes], bits: int) -> list[Lanes]:
-    """Return what rows of 16 lanes have of elements that each has loaded 64 bits of (ds_read_b64_tr_b8 and _b16).
+def transposed(batch: WaveBatch, words: list[Lanes], bits: int, address: Lanes) -> list[Lanes]:
+    """Return what rows of 16 lanes have of elements that each has loaded from an address (ds_read_*_tr_*).
 
     Element ``n`` of a lane comes from the lane that the upper bits of its number in the row say, ``n`` times their
-    count further; which element of that, the lower bits say.
+    count further; which element of that, the lower bits say. AMD tests this on hardware (rocRoller, "Transpose
+    Instructions"), with addresses that are multiples of 16 bytes for elements of 6 bits.
     """
-    _need_all_lanes(batch, f"ds_read_b64_tr_b{bits}")
-    count = 64 // bits
+    name = f"ds_read_b{32 * len(words)}_tr_b{bits}"
+    _need_all_lanes(batch, name)
+    size = 8 if len(words) == 2 else 16
+    if (address % np.uint32(size)).any():
+        raise UnknownInstruction(f"{name} of an address that is no multiple of {size}: no document says what it gives")
+    count = 32 * len(words) // bits
     lane, number = np.arange(batch.lanes)[:, None], np.arange(count)[None, :]
-    source = (lane & ~15) + ((lane & 15) // count) + 16 // count * number
-    both = np.ascontiguousarray(np.stack([_wide(word, batch) for word in words], axis=2))
-    elements = both.view(f"u{bits // 8}")[:, source, lane % count]
-    result = np.ascontiguousarray(elements).view(np.uint32)
-    return [result[:, :, 0], result[:, :, 1]]
+    source = (lane & ~15) + (lane & 15) // count + 16 // count * number
+    codes = codes_of(np.stack([_wide(word, batch) for word in words], axis=2), bits)
+    result = words_of(codes[:, source, lane % count], bits)
+    return [result[:, :, number] for number in range(len(words))]
 
 
 def _need_all_lanes(batch: WaveBatch, name: str) -> None:

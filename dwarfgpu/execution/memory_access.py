@@ -48,7 +48,7 @@ OUTSIDE = np.uint64((1 << 64) - 1)
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
-_TRANSPOSED = re.compile(r"ds_read_b64_tr_b(8|16)$")
+_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(\d+)$")
 
 
 @cache
@@ -171,7 +171,7 @@ class MemoryAccess:
             self._write_to_local(writer, instruction, f"{moved[1]}_load_{moved[2]}" if moved else name)
             return True
         if (transposed := _TRANSPOSED.match(name)) is not None:
-            self._write_transposed(writer, instruction, int(transposed[1]))
+            self._write_transposed(writer, instruction, int(transposed[1]) // 32, int(transposed[2]))
             return True
         shape = shape_of(name)
         if shape is None:
@@ -217,12 +217,12 @@ class MemoryAccess:
         for number in range(shape.count * (2 if shape.pair else 1)):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
-    def _write_transposed(self, writer: BlockWriter, instruction: GpuInstruction, bits: int) -> None:
+    def _write_transposed(self, writer: BlockWriter, instruction: GpuInstruction, count: int, bits: int) -> None:
         place, target = needed(instruction, "addr"), needed(instruction, "vdst")
         offset = instruction.modifiers.get("offset", 0)
-        writer.write(f"x = {writer.name(self.load_local)}(b, v[{place.index}], {(offset,)}, 2)")
-        writer.write(f"x = {writer.name(lane_moves.transposed)}(b, x, {bits})")
-        for number in (0, 1):
+        writer.write(f"x = {writer.name(self.load_local)}(b, v[{place.index}], {(offset,)}, {count})")
+        writer.write(f"x = {writer.name(lane_moves.transposed)}(b, x, {bits}, v[{place.index}] + {offset})")
+        for number in range(count):
             writer.keep(self.cell(target, number), f"x[{number}]")
 
     def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:

@@ -1,4 +1,4 @@
-"""Operations on parts of registers: packed halves, mixed precision, dot products, and floats of 8 bits.
+"""Operations on parts of registers: packed halves, mixed precision, dot products, and floats of 4 to 8 bits.
 
 ISA documents, "Packed Math" (op_sel, op_sel_hi, neg_lo, neg_hi), and the descriptions of V_FMA_MIX, V_DOT and V_CVT.
 """
@@ -13,11 +13,14 @@ from attrs import evolve
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats, scaled_numbers
 from dwarfgpu.isa.semantics.dots import integer_dot
+from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS
+from dwarfgpu.isa.semantics.scaled_numbers import EACH
 
 Lanes = Any
 OVERFLOW = 1 << 23
@@ -33,7 +36,7 @@ def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
         _write_dot(writer, instruction)
     elif (conversion := _CONVERSION.match(name)) is not None:
         _write_conversion(writer, instruction, conversion)
-    elif (scaled := _SCALED.match(name)) is not None:
+    elif (scaled := scaled_conversion(name)) is not None:
         _write_scaled_conversion(writer, instruction, scaled)
     else:
         return _write_packed(writer, instruction)
@@ -207,34 +210,64 @@ def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=not is_integer)
 
 
-# --- Floats of 8 bits ---------------------------------------------------------------------------------------------
+# --- Floats of 4 to 8 bits ----------------------------------------------------------------------------------------
 
-_CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32)$")
+_CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32|(sr)_(b?f16)_f32)$")
+_SCALED = re.compile(r"v_cvt_scalef32_(sr_)?(?:(pk|pk32|2xpk16)_)?([bf][fp]?\d+)_([bf][fp]?\d+)$")
+_WIDE = {"f32": 32, "f16": 16, "bf16": 16}
 
-_SCALED = re.compile(r"v_cvt_scalef32_(?:(pk_)?(f32|f16|bf16)_(fp8|bf8|fp4)|pk_(fp8|bf8)_(f32|f16|bf16))$")
+
+@frozen
+class ScaledConversion:
+    """A conversion to or from narrow floats with a power of two: the exponent of the last source."""
+
+    target: str
+    source: str
+    count: int
+    is_random: bool
+
+    @property
+    def is_narrowing(self) -> bool:
+        """Return whether the result is narrow."""
+        return self.source in _WIDE
+
+    def bits(self, selection: int) -> tuple[int, int]:
+        """Return which bits of its first source it reads, and which of its destination it writes."""
+        if self.count == EACH:
+            return LOW, LOW
+        narrow = self.target if self.is_narrowing else self.source
+        size = narrow_floats.FORMATS[narrow, False].bits * self.count
+        chosen = selection >> (0 if not self.is_narrowing else 3 if size == 16 else 2)
+        part = (1 << size) - 1 << size * (chosen & 32 // size - 1)
+        is_half = self.count == 1 and _WIDE[self.source if self.is_narrowing else self.target] == 16
+        if self.is_narrowing:
+            return 0xFFFF if is_half else LOW, part
+        return part, 0xFFFF << 16 * (selection >> 3 & 1) if is_half else LOW
+
+
+def scaled_conversion(name: str) -> ScaledConversion | None:
+    """Return what a name says of a conversion with a scale; None if it is of none."""
+    match = _SCALED.match(name)
+    if match is None:
+        return None
+    count = {None: 1, "pk": 2}.get(match[2], EACH)
+    return ScaledConversion(match[3], match[4], count, match[1] is not None)
 
 
 def converted_bits(instruction: GpuInstruction) -> tuple[int, int] | None:
     """Return which bits of its first source a conversion reads, and which of its destination it writes."""
     selection, byte = (instruction.modifiers.get(name) for name in ("op_sel", "byte_sel"))
-    chosen, whole = selection or 0, 0xFFFFFFFF
+    chosen = selection or 0
     if (plain := _CONVERSION.match(instruction.name)) is not None:
         if plain[1]:
-            return 0xFFFF << 16 * (needed(instruction, "src0").half or chosen & 1), whole
+            return 0xFFFF << 16 * (needed(instruction, "src0").half or chosen & 1), LOW
         if plain[2]:
-            return 0xFF << 8 * (byte or 0), whole
-        if plain[3] == "pk":
-            return whole, 0xFFFF << 16 * (instruction.destinations[0].half or chosen >> 3 & 1)
-        return whole, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
-    scaled = _SCALED.match(instruction.name)
-    if scaled is None:
-        return None
-    half = 0xFFFF << 16 * (chosen >> 3 & 1)
-    if scaled[4]:
-        return whole, half
-    is_pair = scaled[1] and scaled[3] != "fp4"
-    read = 0xFFFF << 16 * (chosen & 1) if is_pair else 0xFF << 8 * (chosen & 3)
-    return read, whole if scaled[1] or scaled[2] == "f32" else half
+            return 0xFF << 8 * (byte or 0), LOW
+        if plain[3] == "pk" or plain[5]:
+            return LOW, 0xFFFF << 16 * (instruction.destinations[0].half or chosen >> 3 & 1)
+        return LOW, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
+    scaled = scaled_conversion(instruction.name)
+    return None if scaled is None else scaled.bits(chosen)
 
 
 def _lowest(mask: int) -> int:
@@ -242,8 +275,15 @@ def _lowest(mask: int) -> int:
     return (mask & -mask).bit_length() - 1
 
 
+def _put(writer: BlockWriter, register: str, text: str, bits: int) -> None:
+    """Write the text of a number into some bits of a register, of which the others remain."""
+    kept = "" if bits == LOW else f" << {_lowest(bits)} | {register} & {~bits & LOW:#x}"
+    writer.write_register(register, f"({text}){kept}")
+
+
 def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
-    form = narrow_floats.narrow_format(match[2] or match[4], writer.processor)
+    kind = match[2] or match[4] or match[6]
+    form = narrow_floats.narrow_format(kind, writer.processor)
     read, written = converted_bits(instruction) or (0, 0)
     source = needed(instruction, "src0")
     if match[2]:
@@ -255,53 +295,74 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
             writer.set_vector(evolve(target, index=target.index + number), text, "f32", instruction)
         return
     second = needed(instruction, "src1")
-    narrowed = f"saturates={bool(writer.mode & OVERFLOW)}"
+    narrowed = f"saturates={bool(writer.mode & OVERFLOW) and kind != 'bf16'}"
     call, format_name = writer.name(narrow_floats.narrowed), writer.name(form)
     left = writer.vector(source, "f32", instruction, 0)
-    target = instruction.destinations[0]
     if match[3] == "pk":
         right = writer.vector(second, "f32", instruction, 1)
         low, high = (f"{call}({text}, {format_name}, {narrowed}).astype('u4')" for text in (left, right))
-        new = f"({low} | {high} << 8)"
+        new = f"{low} | {high} << 8"
     else:
         noise = writer.vector(second, "u32", instruction, 1)
         new = f"{call}({left}, {format_name}, {narrowed}, noise={noise}).astype('u4')"
-    register = f"v[{target.index}]"
-    writer.write_register(register, f"{new} << {_lowest(written)} | {register} & {~written & 0xFFFFFFFF}")
+    _put(writer, f"v[{instruction.destinations[0].index}]", new, written)
 
 
-def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
-    """Write a conversion to or from narrow floats with a power of two: the exponent of the last source."""
-    (read, written), target = converted_bits(instruction) or (0, 0), instruction.destinations[0]
+def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, scaled: ScaledConversion) -> None:
+    """Write a conversion with a scale; the second source of one that rounds by chance is a random number."""
+    (read, written), target = scaled.bits(instruction.modifiers.get("op_sel", 0)), instruction.destinations[0]
     sources = [each for number in range(3) if (each := instruction.operand(f"src{number}")) is not None]
-    scale = (
-        f"{writer.name(scaled_numbers.power_of)}({writer.vector(sources[-1], 'f32', instruction, len(sources) - 1)})"
-    )
-    register = f"v[{target.index}]"
-    kept = f" << {_lowest(written)} | {register} & {~written & 0xFFFFFFFF:#x}"
-    if match[4]:
-        if match[5] == "f32":
-            parts = [writer.vector(each, "f32", instruction, at) for at, each in enumerate(sources[:2])]
-        else:
-            if sources[0].negated or sources[0].absolute:
-                raise UnknownInstruction(f"{instruction.mnemonic} of {sources[0].text}")
-            word = _word(writer, sources[0], instruction, 0)
-            parts = [f"{writer.name(scaled_numbers.WIDENED[match[5]])}({word} >> {at} & 0xffff)" for at in (0, 16)]
-        form = writer.name(narrow_floats.narrow_format(match[4], writer.processor))
-        tail = f"{form}, saturates={bool(writer.mode & OVERFLOW)}).astype('u4')"
-        low, high = (f"{writer.name(narrow_floats.narrowed)}({part} / {scale}, {tail}" for part in parts)
-        writer.write_register(register, f"({low} | {high} << 8){kept}")
+    last = len(sources) - 1
+    scale = f"{writer.name(scaled_numbers.power_of)}({writer.vector(sources[last], 'f32', instruction, last)})"
+    ending = f"saturates={bool(writer.mode & OVERFLOW)}"
+    if scaled.is_narrowing:
+        if scaled.is_random:
+            ending += f", noise={writer.vector(sources[1], 'u32', instruction, 1)}"
+        parts = ", ".join(_scaled_parts(writer, instruction, scaled, sources[: last - scaled.is_random]))
+        form = writer.name(narrow_floats.narrow_format(scaled.target, writer.processor))
+        writer.write(f"z = {writer.name(scaled_numbers.narrowed_words)}([{parts}], {scale}, {form}, {ending})")
+        for number in range(target.count):
+            _put(writer, cell(target, number), f"z[{number}]", written)
         return
-    kind, count, bits = match[2], 2 if match[1] else 1, 4 if match[3] == "fp4" else 8
-    writer.write(f"y, z = {_word(writer, sources[0], instruction, 0)} >> {_lowest(read)}, {scale}")
-    numbers = writer.name(scaled_numbers.numbers_of_kind(match[3]))
-    results = [f"{numbers}.take(y >> {bits * at} & {(1 << bits) - 1}) * z" for at in range(count)]
-    if kind == "f32":
-        writer.write(f"y, z = {results[0]}, {results[-1]}")
-        for at, name in enumerate("yz"[:count]):
-            writer.set_vector(evolve(target, index=target.index + at), f"{name}.astype('f4')", "f32", instruction)
+    words = ", ".join(f"{word} >> {_lowest(read)}" for word in _words(writer, sources[0], instruction, 0))
+    widened = writer.name(scaled_numbers.widened_parts)
+    writer.write(f"z = {widened}([{words}], '{scaled.source}', {scaled.count}, {scale})")
+    if scaled.target == "f32":
+        for number in range(scaled.count):
+            part = evolve(target, index=target.index + number)
+            writer.set_vector(part, f"z[{number}].astype('f4')", "f32", instruction)
         return
-    made = writer.name(scaled_numbers.half_codes if kind == "f16" else scaled_numbers.bf16_codes)
-    tail = f", saturates={bool(writer.mode & OVERFLOW)}" if kind == "f16" else ""
-    halves = [f"{made}({each}{tail})" for each in results]
-    writer.write_register(register, f"{halves[0]} | {halves[1]} << 16" if count == 2 else f"{halves[0]}{kept}")
+    made = writer.name(scaled_numbers.half_codes if scaled.target == "f16" else scaled_numbers.bf16_codes)
+    tail = f", {ending}" if scaled.target == "f16" else ""
+    writer.write(f"z = [{made}(each{tail}) for each in z]")
+    for number in range(target.count):
+        text = f"z[{number}]" if scaled.count == 1 else f"z[{2 * number}] | z[{2 * number + 1}] << 16"
+        _put(writer, cell(target, number), text, written)
+
+
+def _words(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> list[str]:
+    """Return the texts of the registers of a source."""
+    if operand.count <= 1:
+        return [_word(writer, operand, instruction, position)]
+    if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
+        raise UnknownInstruction(f"{instruction.mnemonic} of {operand.text}")
+    return [cell(operand, number) for number in range(operand.count)]
+
+
+def _scaled_parts(
+    writer: BlockWriter, instruction: GpuInstruction, scaled: ScaledConversion, sources: list[GpuOperand]
+) -> list[str]:
+    """Return the texts of the numbers that become narrow; those of two sources alternate."""
+    is_single = scaled.source == "f32" and sources[0].count <= 1
+    if is_single:
+        return [writer.vector(each, "f32", instruction, at) for at, each in enumerate(sources)]
+    if sources[0].negated or sources[0].absolute:
+        raise UnknownInstruction(f"{instruction.mnemonic} of {sources[0].text}")
+    columns = [_words(writer, each, instruction, at) for at, each in enumerate(sources)]
+    words = [word for row in zip(*columns, strict=True) for word in row]
+    if scaled.source == "f32":
+        return [writer.flushed_source(f"{word}.view('f4')", "f4") for word in words]
+    if scaled.count == 1 and instruction.modifiers.get("op_sel", 0) & 1:
+        raise UnknownInstruction(f"{instruction.mnemonic} of the upper half of a source")
+    halves = [f"{word} >> {at} & 0xffff" for word in words for at in (0, 16)][: scaled.count]
+    return [f"{writer.name(scaled_numbers.WIDENED[scaled.source])}({half})" for half in halves]

@@ -665,7 +665,7 @@ READ_ONLY = re.compile(r"s_cmpk_|s_setreg_b32$|s_waitcnt_|s_cbranch_i_fork$|s_ve
 
 ACCUMULATING = re.compile(
     r"v_(dual_|pk_)?f?mac_|v_dual_dot2acc_|v_dot\d\w*c_|v_(perm)?(lane\w*_)?swap|v_writelane_|v_permlane(x?16|16var|x16var)_"
-    r"|v_(mad|fma)_mix(lo|hi)_|v_s(mf|wm)mac_|v_interp_p2_(legacy_)?f\d+$|v_cvt_(pk|sr)_[fb]f?p?8|v_cvt_scalef32_((sr_)?(pk_)?[fb]f?p?[48]_|f16_[fb])|v_cvt_pkaccum_|v_movreld?_"
+    r"|v_(mad|fma)_mix(lo|hi)_|v_s(mf|wm)mac_|v_interp_p2_(legacy_)?f\d+$|v_cvt_(pk|sr)_[fb]f?p?8|v_cvt_sr_b?f16_|v_cvt_scalef32_((sr_)?(pk_)?[fb]f?p?[48]_|f16_[fb])|v_cvt_pkaccum_|v_movreld?_"
     r"|s_(addk|mulk|cmovk|addk_co)_|s_cmov_|s_bitset|s_fmac_|s_subvector_loop_|v_swaprel_"
 )
 """Operations that also read what they write."""

@@ -426,6 +426,10 @@ MODELS["v_cvt_pk_u16_u32"] = lambda s0, s1: clamped(s0, 0, 0xFFFF) + (clamped(s1
 MODELS["v_cvt_pk_i16_i32"] = lambda s0, s1: sum(
     wrap(clamped(signed(s, 32), -0x8000, 0x7FFF), 16) << 16 * place for place, s in enumerate((s0, s1))
 )
+for _name, _low, _high in (("v_ashr_pk_i8_i32", -128, 127), ("v_ashr_pk_u8_i32", 0, 255)):
+    MODELS[_name] = lambda s0, s1, s2, low=_low, high=_high: sum(
+        wrap(clamped(signed(s, 32) // 2 ** (s2 % 32), low, high), 8) << 8 * place for place, s in enumerate((s0, s1))
+    )
 MODELS["v_cvt_i32_i16"] = lambda s0: wrap(signed(s0, 16), 32)
 MODELS["v_cvt_u32_u16"] = lambda s0: s0
 

@@ -656,7 +656,8 @@ def test_vector_registers_by_number(it):
 
 FAMILIES = re.compile(
     r"t?buffer_(load|store)_(d16_)?(hi_)?format_|v_(mfma|smfmac|wmma|swmmac)_|(global|scratch|buffer)_load_lds_"
-    r"|ds_read_b64_tr_b|v_permlane(16|32)_swap_|v_cvt_scalef32_|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_)?[bf][fp]8|(ds|global)_(read|load|write|store)_(dword_addtid|addtid_b32)"
+    r"|ds_read_b(64|96)_tr_b|v_permlane(16|32)_swap_|v_cvt_scalef32_|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_)?[bf][fp]8"
+    r"|v_cvt_sr_b?f16_|(ds|global)_(read|load|write|store)_(dword_addtid|addtid_b32)"
 )
 """Families that other tests here go through: formats, matrices, loads to local memory, parts of registers."""
 

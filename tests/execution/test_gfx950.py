@@ -1,16 +1,21 @@
 """What GFX950 adds: functions of three bits, exchanges of rows, and loads that transpose; against their documents."""
 
+import math
 import re
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.narrow_operations import converted_bits
+from dwarfgpu.isa import tables
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.formulas import formulas
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
 from tests.builders.instruction_bench import InstructionBench, assembled
+from tests.builders.integer_models import MODELS
 
 LANES = 64
 NUMBERS = np.random.default_rng(950)
@@ -90,21 +95,42 @@ def test_rows_are_exchanged(it, span):
         it.run(f"v_permlane{span}_swap_b32 v0, v1")
 
 
-@pytest.mark.parametrize("bits", [8, 16])
+def test_shifted_and_packed(it):
+    """The other half of the destination remains."""
+    words = registers(4)
+    it.vectors(*words)
+    it.run("v_mov_b32 v4, v3\nv_ashr_pk_i8_i32 v4, v0, v1, v2\nv_mov_b32 v5, v3\n"
+           "v_ashr_pk_u8_i32 v5, v0, 9, v2 op_sel:[0,0,0,1]")  # fmt: skip
+    signed = [MODELS["v_ashr_pk_i8_i32"](*(int(word) for word in lane)) for lane in words[:3].T]
+    unsigned = [MODELS["v_ashr_pk_u8_i32"](int(lane[0]), 9, int(lane[2])) for lane in words.T]
+    assert (it.read(4)[0] == words[3] & 0xFFFF0000 | np.array(signed, np.uint32)).all()
+    assert (it.read(5)[0] == words[3] & 0xFFFF | np.array(unsigned, np.uint32) << 16).all()
+
+
+@pytest.mark.parametrize("bits", [4, 6, 8, 16])
 def test_loads_that_transpose(it, bits):
     """Sixteen lanes with addresses one after the other read a matrix with a row for each of so many lanes."""
-    elements = np.arange(LANES * 64 // bits, dtype=f"u{bits // 8}")
-    it.local[0, 64 : 64 + elements.nbytes] = elements.view(np.uint8)
-    it.vector(0, (np.arange(LANES) * 8).astype(np.uint32))
-    it.run(f"ds_read_b64_tr_b{bits} v[2:3], v0 offset:64")
-    found = np.stack([it.read(2)[0], it.read(3)[0]], axis=1).view(elements.dtype)
-    per_lane = 64 // bits
+    size, step = (96, 16) if bits == 6 else (64, 8)
+    per_lane = size // bits
+    elements = NUMBERS.integers(0, 1 << bits, (LANES, per_lane))
+    rows = [sum(int(code) << bits * place for place, code in enumerate(row)) for row in elements]
+    it.local[0, 64 : 64 + LANES * step] = np.frombuffer(
+        b"".join(row.to_bytes(step, "little") for row in rows), np.uint8
+    )
+    it.vector(0, (np.arange(LANES) * step).astype(np.uint32))
+    target = f"v[2:{1 + size // 32}]"
+    it.run(f"ds_read_b{size}_tr_b{bits} {target}, v0 offset:64")
+    words = np.stack([it.read(2 + number)[0] for number in range(size // 32)], axis=1)
+    wholes = [int.from_bytes(row.tobytes(), "little") for row in words]
+    found = np.array([[whole >> bits * place & (1 << bits) - 1 for place in range(per_lane)] for whole in wholes])
     for row in range(0, LANES, 16):
-        matrix = elements[row * per_lane : (row + 16) * per_lane].reshape(per_lane, 16)
-        assert (found[row : row + 16] == matrix.T).all()
+        assert (found[row : row + 16] == elements[row : row + 16].reshape(per_lane, 16).T).all()
+    it.vector(0, np.full(LANES, step // 2, np.uint32))
+    with pytest.raises(UnknownInstruction, match=f"no multiple of {step}"):
+        it.run(f"ds_read_b{size}_tr_b{bits} {target}, v0")
     it.batch.set_exec(3)
     with pytest.raises(UnknownInstruction, match="while lanes are off"):
-        it.run(f"ds_read_b64_tr_b{bits} v[2:3], v0")
+        it.run(f"ds_read_b{size}_tr_b{bits} {target}, v0")
 
 
 TYPES = {"fp8": (4, 3), "bf8": (5, 2), "fp6": (2, 3), "bf6": (3, 2), "fp4": (2, 1)}
@@ -219,6 +245,180 @@ def test_numbers_of_four_bits_become_wide(it):
     assert (it.read(4)[0] << 16 == (wide(words & 15) / 2).astype(np.float32).view(np.uint32)).all()
 
 
+WIDE = {"f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}
+
+
+def exact(code, kind):
+    """A code as a fraction; None for an infinity, and for a NaN."""
+    exponent_bits, fraction_bits = (WIDE | TYPES)[kind]
+    top = exponent_bits + fraction_bits
+    exponent, fraction = code % (1 << top) >> fraction_bits, code % (1 << fraction_bits)
+    if exponent == (1 << exponent_bits) - 1 and (kind in (*WIDE, "bf8") or (kind == "fp8" and fraction == 7)):
+        return None
+    whole = Fraction(fraction + (1 << fraction_bits if exponent else 0))
+    size = whole * Fraction(2) ** (max(exponent, 1) - (1 << exponent_bits - 1) + 1 - fraction_bits)
+    return -size if code >> top else size
+
+
+@cache
+def highest_of(kind):
+    return max(code for code in range(1 << sum((WIDE | TYPES)[kind])) if exact(code, kind) is not None)
+
+
+def is_nan(code, kind):
+    fraction_bits = (WIDE | TYPES)[kind][1]
+    return exact(code, kind) is None and (kind == "fp8" or code % (1 << fraction_bits) != 0)
+
+
+def rounded(code, source, kind, exponent, noise, saturates):
+    """The code of a number divided by a power of two: the nearest, or one by chance (CDNA 4, 7.3)."""
+    exponent_bits, fraction_bits = (WIDE | TYPES)[kind]
+    top, bias = exponent_bits + fraction_bits, (1 << exponent_bits - 1) - 1
+    number, sign = exact(code, source), code >> sum(WIDE[source]) << top
+    has_infinity = kind in ("bf8", *WIDE)
+    highest = highest_of(kind)
+    infinity = (1 << exponent_bits) - 1 << fraction_bits if has_infinity else 0x7F if kind == "fp8" else highest
+    if number is None and is_nan(code, source):
+        return sign | (highest if kind in ("fp6", "bf6", "fp4") else (1 << top) - 1)
+    beyond = highest if saturates and kind != "bf16" else infinity
+    if number is None:
+        return sign | (infinity if kind == "f16" else beyond)
+    size = abs(number) / Fraction(2) ** (exponent - 127)
+    place = 1 - bias
+    while Fraction(2) ** (place + 1) <= size:
+        place += 1
+    units = size / Fraction(2) ** (place - fraction_bits)
+    lost = 23 - fraction_bits
+    count = round(units) if noise is None else math.floor(units + Fraction(noise >> 32 - lost, 1 << lost))
+    if count * Fraction(2) ** (place - fraction_bits) > exact(highest, kind):
+        return sign | beyond
+    return sign | count + (place + bias - 1 << fraction_bits)
+
+
+def next_random(word):
+    return word * 2 % 2**32 ^ (197 if word >> 31 else 0)
+
+
+def numbers_near(kind, count, exponents):
+    """Numbers of which most become numbers of a narrow type after the division by a power of two; and some others."""
+    exponent_bits, fraction_bits = WIDE[kind]
+    bias = (1 << exponent_bits - 1) - 1
+    found = NUMBERS.integers(0, 1 << fraction_bits, (count, LANES))
+    found &= np.where(NUMBERS.random(found.shape) < 0.3, -1 << max(fraction_bits - 4, 0), -1)
+    usual = exponents - 127 + NUMBERS.integers(-8, 6, found.shape) + bias
+    found |= np.clip(usual, 0, (1 << exponent_bits) - 1) << fraction_bits
+    found |= NUMBERS.integers(0, 2, found.shape) << exponent_bits + fraction_bits
+    odd = NUMBERS.integers(0, 1 << 1 + exponent_bits + fraction_bits, found.shape)
+    infinity, sign = (1 << exponent_bits) - 1 << fraction_bits, 1 << exponent_bits + fraction_bits
+    odd[:, :7] = 0, sign, 1, infinity, infinity | sign, infinity | 1, infinity | sign | 3 << fraction_bits - 2
+    return np.where((NUMBERS.random(found.shape) < 0.1) | (np.arange(LANES) < 7), odd, found)
+
+
+def side_by_side(codes, bits):
+    """Codes of each lane as registers."""
+    wholes = [sum(int(code) << bits * place for place, code in enumerate(lane)) for lane in codes.T]
+    return [
+        np.array([whole >> 32 * at & 0xFFFFFFFF for whole in wholes], np.uint32)
+        for at in range(-(-len(codes) * bits // 32))
+    ]
+
+
+SHARES = [(0, "")] + [(place, f" op_sel:[0,0,{place & 1},{place >> 1}]") for place in (1, 2, 3)]
+_NAME = re.compile(r"v_cvt_scalef32_(sr_)?(pk_|pk32_|2xpk16_)?([bf][fp]\d)_(b?f\d\d)$")
+_OPCODES = tables.table("gfx950", LANES)
+NARROWING = sorted(
+    row.groups("") for lines in _OPCODES.rows["VOP3"].values() for line in lines
+    if (row := _NAME.match(_OPCODES.row("VOP3", line)[0]))
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("saturates", [False, True])
+@pytest.mark.parametrize("chance, pack, kind, source", NARROWING)
+def test_numbers_become_narrow(it, chance, pack, kind, source, saturates):
+    """Each conversion with a scale to a narrow type, against fractions; one that rounds by chance draws for each."""
+    bits, count, is_random = 1 + sum(TYPES[kind]), {"": 1, "pk_": 2}.get(pack, 32), bool(chance)
+    exponents = NUMBERS.integers(120, 136, LANES)
+    exponents[-4:] = 0, 1, 253, 254
+    codes = numbers_near(source, count, exponents)
+    if source == "f32":
+        words = [*codes.astype(np.uint32)]
+        if pack == "2xpk16_":
+            words = words[::2] + words[1::2]
+    else:
+        words = side_by_side(codes, 16)
+    old, noise, scale = *registers(2), exponents << 23 | NUMBERS.integers(0, 1 << 23, LANES)
+    it.vectors(old, *[old] * 7, *words)
+    it.vector(48, noise)
+    it.vector(49, scale.astype(np.uint32))
+    it.batch.mode |= saturates << 23
+    halves = len(words) // 2 if pack in ("pk_", "2xpk16_") and source == "f32" and not is_random else len(words)
+    sources = [f"v[{at}:{at + halves - 1}]" if halves > 1 else f"v{at}" for at in range(8, 8 + len(words), halves)]
+    operands = ", ".join([*sources, *["v48"] * is_random, "v49"])
+    expected = np.zeros((count, LANES), int)
+    for lane in range(LANES):
+        drawn = int(noise[lane])
+        for place in range(count):
+            expected[place, lane] = rounded(
+                int(codes[place, lane]), source, kind, int(exponents[lane]), drawn if is_random else None, saturates
+            )
+            drawn = next_random(drawn)
+    size = bits * count
+    name = f"v_cvt_scalef32_{chance}{pack}{kind}_{source}"
+    if count == 32:
+        it.run(f"{name} v[0:5], {operands}")
+        assert [it.read(at)[0].tolist() for at in range(6)] == [each.tolist() for each in side_by_side(expected, bits)]
+        return
+    selected = {16: ((0, ""), (1, " op_sel:[0,0,0,1]" if source == "f32" else " op_sel:[0,0,1]")), 8: SHARES}[size]
+    for place, text in selected:
+        it.vector(0, old)
+        it.run(f"{name} v0, {operands}{text}")
+        mask = np.uint32((1 << size) - 1 << size * place)
+        (wanted,) = side_by_side(expected, bits)
+        assert it.read(0)[0].tolist() == (old & ~mask | wanted << np.uint32(size * place)).tolist()
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.parametrize("saturates", [False, True])
+def test_singles_become_halves_by_chance(it, kind, saturates):
+    codes = numbers_near("f32", 1, np.full(LANES, 127))[0]
+    if kind == "f16":
+        codes[8:16] = NUMBERS.integers(0x477F0000, 0x47810000, 8)  # about the largest number
+        codes[16:24] = NUMBERS.integers(0x33000000, 0x38800000, 8)  # denormal numbers
+    (noise, old) = registers(2)
+    it.vectors(codes.astype(np.uint32), noise, old, old)
+    it.batch.mode |= saturates << 23
+    it.run(f"v_cvt_sr_{kind}_f32 v2, -v0, v1\nv_cvt_sr_{kind}_f32 v3, v0, v1 op_sel:[0,0,1]")
+    for register, sign, shift in ((2, 0x80000000, 0), (3, 0, 16)):
+        for lane in range(LANES):
+            expected = rounded(int(codes[lane]) ^ sign, "f32", kind, 127, int(noise[lane]), saturates)
+            found = int(it.read(register)[0][lane])
+            assert found & 0xFFFF << (16 - shift) == int(old[lane]) & 0xFFFF << (16 - shift)
+            assert found >> shift & 0xFFFF == expected, (hex(codes[lane]), hex(noise[lane]))
+
+
+@pytest.mark.parametrize("kind", ["fp6", "bf6"])
+@pytest.mark.parametrize("target", [*WIDE])
+def test_numbers_of_six_bits_become_wide(it, kind, target):
+    codes, exponents = NUMBERS.integers(0, 64, (32, LANES)), NUMBERS.integers(120, 130, LANES)
+    it.vectors(*side_by_side(codes, 6), (exponents << 23).astype(np.uint32))
+    last = 8 + (31 if target == "f32" else 15)
+    it.run(f"v_cvt_scalef32_pk32_{target}_{kind} v[8:{last}], v[0:5], v6")
+    words = np.stack([it.read(at)[0] for at in range(8, last + 1)], axis=1)
+    found = words if target == "f32" else words.view(np.uint16)
+    for lane in range(LANES):
+        wanted = [exact(int(code), kind) * Fraction(2) ** int(exponents[lane] - 127) for code in codes[:, lane]]
+        assert [exact(int(code), target) for code in found[lane]] == wanted
+
+
+def test_what_no_document_says_of_conversions_stops(it):
+    for text in (
+        "v_cvt_scalef32_sr_fp8_f16 v0, v1, v2, v3 op_sel:[1,0,0,0]", "v_cvt_scalef32_pk_fp4_f16 v0, -v1, v3",
+        "v_cvt_scalef32_sr_pk_fp4_f32 v0, |v[2:3]|, v4, v5", "v_mfma_ld_scale_b32 v0, v1",
+    ):  # fmt: skip
+        with pytest.raises(UnknownInstruction):
+            it.run(text)
+
+
 CONVERSIONS = """
     v_cvt_scalef32_pk_f32_fp8 v[4:5], v0, v3          v_cvt_scalef32_pk_f32_bf8 v[4:5], v0, v3 op_sel:[1,0,0]
     v_cvt_scalef32_f32_fp8 v4, v0, v3 op_sel:[0,1,0]  v_cvt_scalef32_f16_bf8 v4, v0, v3 op_sel:[1,0,1]
@@ -229,6 +429,9 @@ CONVERSIONS = """
     v_cvt_scalef32_pk_fp8_f16 v4, v0, v3              v_cvt_scalef32_pk_bf8_bf16 v4, v0, v3 op_sel:[0,0,1]
     v_cvt_pk_fp8_f32 v4, v0, v1                       v_cvt_pk_bf8_f32 v4, v0, v1 op_sel:[0,0,1]
     v_cvt_sr_fp8_f32 v4, v0, v1 op_sel:[0,0,1,1]      v_cvt_pk_f32_fp8 v[4:5], v0
+    v_cvt_sr_bf16_f32 v4, v0, v1 op_sel:[0,0,1]       v_cvt_scalef32_sr_bf8_bf16 v4, v0, v1, v3 op_sel:[0,0,1,0]
+    v_cvt_scalef32_pk_fp4_f32 v4, v0, v1, v3 op_sel:[0,0,1,1]
+    v_cvt_scalef32_sr_pk_fp4_f16 v4, v0, v1, v3 op_sel:[0,0,0,1]
 """
 
 

@@ -627,8 +627,11 @@ class UndefinedStep:
         converted = converted_bits(instruction)
         if converted is not None and instruction.variant != "sdwa":  # which says itself what it reads
             read, self.written = converted
-            given = zip(sources, (read, 0xFFFFFFFF, 0xFFFFFFFF), strict=False)
-            self.masks = dict.fromkeys(dsts, 0) | {cell: bits for cells, bits in given for cell in cells}
+            masks = dict.fromkeys(dsts, 0)
+            for position, bits in enumerate((read, 0xFFFFFFFF, 0xFFFFFFFF)):
+                if (operand := instruction.operand(f"src{position}")) is not None:
+                    masks |= {cell: masks.get(cell, 0) | bits for cell in cells_of(operand, self.model.lanes)}
+            self.masks = masks
 
     def _count_halves(self) -> None:
         instruction, masks = self.instruction, dict[Cell, int]()

@@ -13,21 +13,22 @@ rounds is not documented, so the last bits can differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.semantics import narrow_floats
 from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, addends, places_of_results, registers_of
-from dwarfgpu.isa.semantics.narrow_floats import FORMATS, from_bf16, numbers_of, to_bf16
+from dwarfgpu.isa.semantics.narrow_floats import FORMATS, NarrowFormat, codes_of, from_bf16, numbers_of, to_bf16
 
 Lanes = Any
 
 LANES = 64
-KINDS = {"fp8": (4, 3), "bf8": (5, 2), "fp6": (2, 3), "bf6": (3, 2), "fp4": (2, 1)}
-"""The types by their numbers: the bits of the exponent and of the fraction."""
+KINDS = ("fp8", "bf8", "fp6", "bf6", "fp4")
+"""The types by their numbers."""
 EACH = 32
 """The elements of a lane, and the K that share a scale."""
 
@@ -43,7 +44,7 @@ class NarrowTypes:
 
 def narrow_types(modifiers: Mapping[str, int]) -> NarrowTypes | None:
     """Return what the modifiers of an instruction say; None if they name no type."""
-    kinds, low, high = [*KINDS], modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0)
+    kinds, low, high = KINDS, modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0)
     left, right = modifiers.get("cbsz", 0), modifiers.get("blgp", 0)
     if max(left, right) >= len(kinds):
         return None
@@ -52,15 +53,8 @@ def narrow_types(modifiers: Mapping[str, int]) -> NarrowTypes | None:
 
 @cache
 def numbers_of_kind(kind: str) -> Any:
-    """Return the number of each code; the types of 6 and 4 bits have neither infinities nor NaNs."""
-    if (kind, False) in FORMATS:
-        return numbers_of(FORMATS[kind, False]).astype(np.float64)
-    exponent_bits, fraction_bits = KINDS[kind]
-    codes = np.arange(1 << (1 + exponent_bits + fraction_bits))
-    exponent, fraction = codes >> fraction_bits & ((1 << exponent_bits) - 1), codes & ((1 << fraction_bits) - 1)
-    least = 2 - (1 << exponent_bits - 1)  # the exponent of denormal numbers, and of 1
-    numbers = np.ldexp((exponent > 0) + fraction / (1 << fraction_bits), least + np.maximum(exponent - 1, 0))
-    return np.where(codes >> (exponent_bits + fraction_bits), -numbers, numbers)
+    """Return the number of each code, as doubles."""
+    return numbers_of(FORMATS[kind, False]).astype(np.float64)
 
 
 def _powers(exponents: Lanes) -> Lanes:
@@ -77,6 +71,30 @@ WIDENED: dict[str, Callable[[Lanes], Lanes]] = {
     "bf16": from_bf16,
 }
 """What makes numbers of the codes of 16 bits."""
+
+
+def next_random(noise: Lanes) -> Lanes:
+    """Return the random numbers that follow (v_prng_b32)."""
+    return noise << np.uint32(1) ^ (noise >> np.uint32(31)) * np.uint32(197)
+
+
+def narrowed_words(
+    parts: Sequence[Lanes], scale: Lanes, form: NarrowFormat, *, saturates: bool, noise: Lanes = None
+) -> list[Lanes]:
+    """Return numbers, divided by a scale, as codes side by side in registers; each has another random number."""
+    codes = []
+    for part in parts:
+        codes.append(narrow_floats.narrowed(np.copysign(part / scale, part), form, saturates=saturates, noise=noise))
+        noise = None if noise is None else next_random(noise)
+    words = narrow_floats.words_of(np.stack(np.broadcast_arrays(*codes), axis=-1), form.bits)
+    return [words[..., number] for number in range(words.shape[-1])]
+
+
+def widened_parts(words: Sequence[Lanes], kind: str, count: int, scale: Lanes) -> list[Lanes]:
+    """Return the numbers of codes that lie side by side in registers, times a scale."""
+    form = FORMATS[kind, False]
+    codes = codes_of(np.stack(np.broadcast_arrays(*words), axis=-1), form.bits)
+    return [numbers_of_kind(kind).take(codes[..., number]) * scale for number in range(count)]
 
 
 def half_codes(numbers: Lanes, *, saturates: bool) -> Lanes:
@@ -96,9 +114,8 @@ def bf16_codes(numbers: Lanes) -> Lanes:
 def _elements(shape: MatrixShape, types: NarrowTypes, side: int, words: Lanes, scales: Lanes) -> Lanes:
     """Return A or B as ``[wave, row, K]``, with its scales."""
     kind = types.kinds[side]
-    bits = 1 + sum(KINDS[kind])
-    flags = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=2, bitorder="little")
-    codes = flags[:, :, : EACH * bits].reshape(len(words), -1, EACH, bits) @ (1 << np.arange(bits))
+    bits = FORMATS[kind, False].bits
+    codes = codes_of(words, bits)[:, :, :EACH]
     # [wave, group of lanes, row, half of the elements of a lane, element]
     parts = numbers_of_kind(kind)[codes].reshape(len(words), -1, shape.rows, 2, EACH // 2)
     order = (0, 2, 3, 1, 4) if bits == 8 else (0, 2, 1, 3, 4)
