@@ -66,7 +66,8 @@ _UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
 _UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|(?<!_)wavefrontsize")
 """Clang's messages about a processor that it does not know."""
 _OF_WRAPPER = re.compile(
-    r"^.*: warning: local memory global used by non-kernel function\n(?:\s*\d* \|.*\n)*"
+    r"^(?:.*: )?warning: local memory global used by non-kernel function\n"
+    r"(?:\s*\d* \|.*\n|.*: note: could not determine the original source location .*\n)*"
     r"(?:\d+ warnings? generated\.\n)?",
     re.MULTILINE,
 )
