@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from unittest.mock import Mock
 import pytest
 
 from dwarfgpu.compilers import sources
+from dwarfgpu.compilers.spirv import find_translator
 from dwarfgpu.runtimes.opencl import code, kernels
 from dwarfgpu.runtimes.opencl.code import USUAL
 from dwarfgpu.runtimes.opencl.contexts import DEVICE_ANSWERS, FEATURES
@@ -81,7 +83,10 @@ MISUSES = {
         "at {local} in main",
     ),
     "unread": ("clEnqueueReadBuffer fails with CL_INVALID_VALUE, and nothing looks at that", "at {unread} in main"),
-    "il": ("programs in SPIR-V are not supported: give clCreateProgramWithSource", "at {il} in main"),
+    "il": (
+        "the program is not SPIR-V" if find_translator() else "programs in SPIR-V need llvm-spirv",
+        "at {il} in main",
+    ),
     "filling": ("clEnqueueFillBuffer writes `out` from {out} while it is mapped for reading", "at {filling} in main"),
     "changed": ("add writes `out` from {out} while it is mapped for reading", "at {changed} in main"),
     "overlap": ("bytes 60 to 63 of `out` from {out} are mapped for writing already: CL_INVALID_OPERATION",),
@@ -92,9 +97,9 @@ MISUSES = {
 """What is said of each mistake of ``misuse.c``."""
 
 
-def dwarfgpu(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dwarfgpu", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+def dwarfgpu(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command, environment = [sys.executable, "-m", "dwarfgpu", *map(str, words)], {**os.environ, **variables}
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
 
 
 def joined(text: str) -> str:
@@ -195,6 +200,64 @@ def test_memory_of_the_host(built: Callable[[str], Path], mistake: str) -> None:
     assert done.returncode == 1 or "warning" in done.stderr
     right = dwarfgpu(*command, "right")
     assert (right.returncode, right.stderr.rpartition(",")[2]) == (0, " no error\n")
+
+
+@pytest.fixture(scope="module")
+def in_spirv(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[str], str]) -> Callable[[str], Path]:
+    """Return the program of SPIR-V that a level of clang makes of spirv.cl."""
+    folder, clang, translator = (
+        tmp_path_factory.mktemp("spirv"),
+        require_tool("clang-15"),
+        require_tool("llvm-spirv-15"),
+    )
+
+    def compiled(level: str) -> Path:
+        path = folder / f"{level}.spv"
+        if not path.exists():
+            words = [clang, "-target", "spir64", "-cl-std=CL2.0", "-Xclang", "-finclude-default-header", level, "-g"]
+            bitcode = path.with_suffix(".bc")
+            subprocess.run([*words, "-emit-llvm", "-c", PROGRAMS / "spirv.cl", "-o", bitcode], check=True)
+            subprocess.run([translator, bitcode, "-o", path], check=True)
+        return path
+
+    return compiled
+
+
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
+@pytest.mark.parametrize("level, options", [("-O0", "-cl-opt-disable"), ("-O1", ""), ("-O2", "link")])
+@pytest.mark.sampled(2)
+def test_spirv(
+    built: Callable[[str], Path], in_spirv: Callable[[str], Path], processor: str, level: str, options: str
+) -> None:
+    """What kernels make of structures, local memory, images, printf and built-in functions is as from source."""
+    program, target = built("spirv"), ("--target", processor)
+    wanted = dwarfgpu("exec", *target, program, PROGRAMS / "spirv.cl", "-cl-std=CL3.0")
+    done = dwarfgpu("exec", *target, program, in_spirv(level), options)
+    assert wanted.stdout.startswith("built 0 \nsaxpy ")
+    assert done.stdout == wanted.stdout
+    assert "set 0 0 0" in done.stderr
+    assert ", not -71 -30" in done.stderr
+    assert options == "link" or "constants 270 2.5, same size 1" in done.stderr
+
+
+def test_spirv_without_a_translator(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """OpenCL API 3.0, clCreateProgramWithIL: CL_INVALID_OPERATION where no device supports it."""
+    (tmp_path / "any.spv").write_bytes(b"\3\2\x23\7" + bytes(16))
+    done = dwarfgpu("exec", built("spirv"), tmp_path / "any.spv", "", LLVM_SPIRV="none")
+    assert "reads \n" in done.stderr
+    assert "created -59\n" in done.stderr
+    assert "programs in SPIR-V need llvm-spirv" in joined(done.stderr)
+
+
+def test_variables_of_spirv(built: Callable[[str], Path], in_spirv: Callable[[str], Path]) -> None:
+    steps = [
+        word
+        for command in ("break neighbour", "run", "up", "print *given@2", "print none")
+        for word in ("-ex", command)
+    ]
+    done = dwarfgpu("debug", "-batch", "-nx", *steps, "--args", built("spirv"), in_spirv("-O0"), "-cl-opt-disable")
+    for text in ("neighbour (cells=local#0x", "at=15) at ", "$1 = {-3000, -2000}", "$2 = (int *) local#0xffffffff"):
+        assert text in joined(done.stdout), done.stdout
 
 
 ANSWERS = """\

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -15,6 +15,7 @@ from dwarfgpu.children import PrivateFolder
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import Compiled, Recipe, compile_source, library_digest
+from dwarfgpu.compilers.spirv import INSTALL, constants_of, find_translator, is_spirv, translate
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.image import Image
@@ -27,6 +28,7 @@ from dwarfgpu.runtimes.opencl.program import API
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.opencl.info import Answers
@@ -54,7 +56,7 @@ _WITHOUT_MEANING = {"-cl-strict-aliasing", "-cl-kernel-arg-info", "-g", "-cl-opt
 _FOR_DEBUGGING = {"-g", "-cl-opt-disable"}
 """Those with which nothing is optimized, so that variables are there."""
 _OF_LINKER = {"-create-library", "-enable-link-options"}
-_NO_IL = "programs in SPIR-V are not supported: give clCreateProgramWithSource the source in OpenCL C"
+_NO_IL = f"programs in SPIR-V need llvm-spirv: {INSTALL}; or give clCreateProgramWithSource the source in OpenCL C"
 _STANDARDS = ("CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0")
 _ABSENT = (
     "__opencl_c_device_enqueue", "__opencl_c_pipes", "__opencl_c_atomic_scope_all_devices", "cl_khr_mipmap_image",
@@ -169,10 +171,21 @@ async def create_binary(
     return program.keep(call, ClCode(origin=call, context=owner, number=number, builds=builds))
 
 
-@creates("void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)")
-def create_from_il(call: HostCall, context: int, _code: int, _size: int) -> ClCode:
-    call.process.find(call, context, ClContext)
-    refuse(ClError.INVALID_OPERATION, _NO_IL)
+@creates(
+    "void *clCreateProgramWithIL(void *context, const void *code, size_t size, int *error)",
+    "void *clCreateProgramWithILKHR(void *context, const void *code, size_t size, int *error)",
+)
+async def create_from_il(call: HostCall, context: int, pointer: int, size: int) -> ClCode:
+    program: OpenClProgram = call.process
+    owner = program.find(call, context, ClContext)
+    if find_translator() is None:
+        refuse(ClError.INVALID_OPERATION, _NO_IL)
+    il = await call.read(pointer, size) if pointer and size else b""
+    if not is_spirv(il):
+        refuse(ClError.INVALID_VALUE, "the program is not SPIR-V")
+    builds = {device: ClBuild() for device in owner.devices}
+    made = ClCode(origin=call, context=owner, il=il, number=program.number_of((il,)), builds=builds)
+    return program.keep(call, made)
 
 
 @creates(
@@ -195,7 +208,7 @@ async def build(call: HostCall, handle: int, count: int, devices: int, options: 
     given = await call.text(options) if options else ""
     read = _read_options(program, given, ClError.INVALID_BUILD_OPTIONS)
     for device, build in _begin(code, targets, given, read):
-        if code.source is not None:
+        if code.il or code.source is not None:
             build.binary, build.log = _compiled(program, code, device, read, [])
         if build.binary:
             _load(program, code, device)
@@ -217,7 +230,7 @@ async def compile_alone(
     targets = await _targets(call, code, count, devices, notify, data)
     if bool(number) != bool(headers) or bool(number) != bool(names):
         refuse(ClError.INVALID_VALUE, "headers come with their number and their names")
-    if code.source is None:
+    if code.source is None and not code.il:
         refuse(ClError.INVALID_OPERATION, f"{program.named(code)} has no source")
     given = await call.text(options) if options else ""
     read = _read_options(program, given, ClError.INVALID_COMPILER_OPTIONS)
@@ -247,7 +260,7 @@ async def link(
     inputs = await program.find_all(call, number, programs, ClCode)
     builds = {device: ClBuild() for device in owner.devices}
     linked = program.number_of((*(each.number for each in inputs),))
-    made = ClCode(origin=call, context=owner, source="", number=linked, builds=builds)
+    made = ClCode(origin=call, context=owner, number=linked, builds=builds)
     targets = await _targets(call, made, count, devices, notify, data)
     for each in inputs:
         if not all(device in each.builds and each.builds[device].kind in (OBJECT, LIBRARY) for device in targets):
@@ -261,13 +274,12 @@ async def link(
         for place, each in enumerate(inputs):
             path = folder / f"linked-{made.number}-{place}.bc"
             path.write_bytes(each.builds[device].binary)
-            words += ["-Xclang", "-mlink-bitcode-file", "-Xclang", str(path)]
+            words += _linking(path)
         build.binary, build.log = _compiled(program, made, device, read, words, is_kept=False)
         if build.binary and not read.is_library:
             _load(program, made, device)
         build.status = BUILT if build.binary and (read.is_library or build.module is not None) else FAILED
         build.kind = 0 if build.status == FAILED else LIBRARY if read.is_library else EXECUTABLE
-    made.source = None
     return made, await _built(call, made, targets, notify, data, ClError.LINK_PROGRAM_FAILURE)
 
 
@@ -323,8 +335,14 @@ def _compiled(
     is_kept: bool = True,
 ) -> tuple[bytes, str]:
     """Return what clang makes of a source, and what it says; nothing if it refuses the source."""
-    assert code.source is not None  # noqa: S101 (the caller knows)
-    processor = device.processor
+    processor, source, own = device.processor, code.source or "", _own_folder(program)
+    if code.il:  # no option but the level changes it
+        bitcode = own.path / f"translated-{code.number}.bc"
+        try:
+            source = translate(code.il, code.constants, bitcode, own)
+        except (DwarfGpuError, OSError) as error:
+            return b"", f"{error}\n"
+        options, more, is_kept = BuildOptions((), "CL3.0", options.level), [*more, *_linking(bitcode)], False
     words = (f"{_STANDARD}{options.standard}", *USUAL, *more, *options.words)
     key = _key(code, processor, options, words) if is_kept else None
     cache = CodeCache("programs")
@@ -332,7 +350,6 @@ def _compiled(
     if known is not None:
         size = int.from_bytes(known[:8], "little")
         return known[8 + size :], known[8 : 8 + size].decode(errors="replace")
-    own = _own_folder(program)
     folder = own.path / f"opencl-{code.number}"
     if headers:  # those of another compilation of the same source are not found
         shutil.rmtree(folder, ignore_errors=True)
@@ -343,8 +360,8 @@ def _compiled(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, errors="surrogateescape")
     path = folder / f"program{code.number}.cl"
-    path.write_text(code.source, errors="surrogateescape")
-    folders = [*([str(folder)] if headers else []), *([_folder_of(program)] if _INCLUDE.search(code.source) else [])]
+    path.write_text(source, errors="surrogateescape")
+    folders = [*([str(folder)] if headers else []), *([_folder_of(program)] if _INCLUDE.search(source) else [])]
     included = (word_ for each in folders for word_ in ("-I", each))
     words = (*words, *included, f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=.")
     try:
@@ -358,6 +375,11 @@ def _compiled(
         said = log.encode(errors="replace")
         cache.write(key, len(said).to_bytes(8, "little") + said + compiled.code)
     return compiled.code, log
+
+
+def _linking(path: Path) -> list[str]:
+    """Return the words with which clang links bitcode."""
+    return ["-Xclang", "-mlink-bitcode-file", "-Xclang", str(path)]
 
 
 def _program(path: str, recipe: Recipe, own: PrivateFolder) -> Compiled:
@@ -429,7 +451,7 @@ async def program_info(call: HostCall, handle: int, wanted: int, size: int, valu
         0x1165: word(*(len(build.binary) for build in code.builds.values())),
         0x1167: word(len(names)),
         0x1168: text(";".join(names)),
-        0x1169: b"",
+        0x1169: code.il,
         0x116A: half_word(0),
         0x116B: half_word(0),
     }
@@ -473,6 +495,17 @@ def ends_with(call: HostCall, handle: int, *_more: int) -> int:
 
 
 @API("int clSetProgramSpecializationConstant(void *program, unsigned number, size_t size, const void *value)")
-def specialize(call: HostCall, handle: int, *_more: Any) -> int:
-    call.process.find(call, handle, ClCode)
-    refuse(ClError.INVALID_OPERATION, _NO_IL)
+async def specialize(call: HostCall, handle: int, number: int, size: int, value: int) -> int:
+    program: OpenClProgram = call.process
+    code = program.find(call, handle, ClCode)
+    if find_translator() is None:
+        refuse(ClError.INVALID_OPERATION, _NO_IL)
+    if not code.il:
+        refuse(ClError.INVALID_PROGRAM, f"{program.named(code)} is not in SPIR-V")
+    room = constants_of(code.il, _own_folder(program)).get(number)
+    if room is None:
+        refuse(ClError.INVALID_SPEC_ID, f"{program.named(code)} has no specialization constant {number}")
+    if size != room or not value:
+        refuse(ClError.INVALID_VALUE, f"specialization constant {number} has {room} bytes, and {size} are given")
+    code.constants[number] = await call.read(value, size)
+    return ClError.SUCCESS

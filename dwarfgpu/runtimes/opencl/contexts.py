@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import dwarfgpu
+from dwarfgpu.compilers.spirv import VERSIONS, find_translator
 from dwarfgpu.runtimes.opencl.errors import ClError, ClFailure, refuse
 from dwarfgpu.runtimes.opencl.info import answer, half_word, named_versions, text, version, word
 from dwarfgpu.runtimes.opencl.objects import (
@@ -146,7 +147,7 @@ DEVICE_ANSWERS: dict[int, bytes] = {
     0x1058: half_word(0),  # PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
     0x1059: half_word(0),  # PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
     0x105A: half_word(0),  # PREFERRED_LOCAL_ATOMIC_ALIGNMENT
-    0x105B: text(""),  # IL_VERSION
+    0x105B: text(""),  # IL_VERSION, without a translator of SPIR-V
     0x105C: half_word(MOST_ITEMS // 32),  # MAX_NUM_SUB_GROUPS
     0x105D: half_word(1),  # SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS
     0x105E: half_word(version(3)),  # NUMERIC_VERSION
@@ -168,6 +169,13 @@ DEVICE_ANSWERS: dict[int, bytes] = {
     0x1072: text(""),  # LATEST_CONFORMANCE_VERSION_PASSED
 }
 """The parameters of devices (OpenCL API 3.0, Table 5), each behind CL_DEVICE_."""
+_WITH_IL = {
+    0x1030: text(" ".join((*_EXTENSIONS, "cl_khr_il_program"))),
+    0x105B: text(" ".join(f"SPIR-V_{major}.{minor}" for major, minor in VERSIONS)),
+    0x1060: named_versions(*((version(1), name) for name in (*_EXTENSIONS, "cl_khr_il_program"))),
+    0x1061: named_versions(*((version(*numbers), "SPIR-V") for numbers in VERSIONS)),
+}
+"""Those that differ where a translator of SPIR-V is found."""
 
 
 def creates(*prototypes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -277,7 +285,8 @@ def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x102B: text(f"{device.processor} (dwarfgpu)"),
         0x102D: text(f"{dwarfgpu.__version__} -O{program.level}"),  # programs keep binaries by it
     }
-    return answer(call, {**DEVICE_ANSWERS, **own}, wanted, size, value, needed)
+    with_il = _WITH_IL if wanted in _WITH_IL and find_translator() is not None else {}
+    return answer(call, {**DEVICE_ANSWERS, **own, **with_il}, wanted, size, value, needed)
 
 
 @API("int clCreateSubDevices(void *device, const void *properties, unsigned room, void **devices, unsigned *count)")

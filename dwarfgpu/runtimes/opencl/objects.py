@@ -244,6 +244,10 @@ class ClCode(ClObject):
 
     context: ClContext
     source: str | None = None
+    il: bytes = b""
+    """The program in SPIR-V."""
+    constants: dict[int, bytes] = field(factory=dict)
+    """The values of its specialization constants."""
     number: int = 0
     standard: str = ""
     """What ``-cl-std`` says."""
