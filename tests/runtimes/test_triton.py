@@ -269,8 +269,11 @@ def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
 
 
 def test_memory_that_is_read_only_or_of_another_tensor(run: Runs) -> None:
-    """Pointers are followed from arguments that hardware loads into registers, and from arrays of pointers."""
-    names = "read_only", "beside", "pointers"
+    """Pointers are followed from arguments that hardware loads into registers, and from arrays of pointers.
+
+    In shared memory the element has the index that its layout gives it.
+    """
+    names = "read_only", "beside", "pointers", "half"
     done = run(PROGRAMS / "faults.py", *names)
     assert done.stdout.splitlines() == [f"{name}: named" for name in names], done.stderr
 
@@ -279,7 +282,7 @@ def test_memory_that_is_read_only_or_of_another_tensor(run: Runs) -> None:
 def test_faults_are_named_by_line_and_tensor(run: Runs) -> None:
     done = run(PROGRAMS / "faults.py")
     assert [line for line in done.stdout.splitlines() if not line.endswith(": named")] == [], done.stderr
-    assert done.stdout.count(": named") == 22
+    assert done.stdout.count(": named") == 27
 
 
 def test_variables_in_the_debugger(run: Runs) -> None:

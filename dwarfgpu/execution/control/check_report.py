@@ -617,6 +617,10 @@ class FindingNames:
                 index, rest = divmod(offset, size) if each.is_argument and size else (None, offset)
                 part, kind = element_at(each.type, rest)
                 return f"{each.name}{'' if index is None else f'[{index}]'}{part}", each.is_certain, kind
+        tensors = {each: text for each in self.running.launched.plan.file.buffers if (text := each.part_at(address))}
+        meant = [each for each in tensors if len(tensors) == 1 or any(each.name in of for of in words)]
+        if len(meant) == 1:
+            return tensors[meant[0]], meant[0].is_alone, meant[0].element
         unplaced = (each for each in self.running.local_objects if each.address is None)
         named = [each for each in unplaced if all(each.name in of for of in words)]
         if len({each.name for each in named}) != 1:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.frame_rows import Frames
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
+    from dwarfgpu.program.values.tensors import SharedTensor
     from dwarfgpu.targets.target import Target
 
 ABI_V2, ABI_V3 = 0, 1
@@ -163,6 +164,8 @@ class CodeObject:
         """The line tables by their offsets."""
         self.parameters: dict[int, tuple[KernelParameter, ...] | None] = {}
         """The parameters of kernels that have been asked for, by the entry (`kernel_parameters.DescribedKernel`)."""
+        self.buffers: tuple[SharedTensor, ...] = ()
+        """Those of a kernel of Gluon in shared memory, which only Triton knows."""
         self.attributes = attributes
         """How the numbers of attributes are read: a dialect; None is by producer."""
         self._split: list[CodeObject] = []

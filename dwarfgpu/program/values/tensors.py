@@ -20,6 +20,7 @@ from typing import Any
 
 from attrs import evolve
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import EvaluationError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
@@ -37,6 +38,7 @@ _UNKNOWN, _CONTRADICTORY = 0xFF, 0xFE
 """What is noted of the bytes of elements without a value."""
 _SHAPE = re.compile(r"(?:tensor|memdesc)<((?:\d+x)+)")
 _SHARED = "#ttg.shared_linear<"
+_ENCODINGS = {"f": dw.DW_ATE_float, "i": dw.DW_ATE_signed}
 ENDED = 0xFFFFFFFF
 """How often a variable is assigned whose buffer has ended: from there on its memory may be that of another one."""
 
@@ -153,6 +155,38 @@ class SharedLayout:
     def length(self) -> int:
         """How many elements the buffer has room for, with the gaps between them."""
         return self.padded(_product(self.within) - 1) + 1
+
+
+@frozen
+class SharedTensor:
+    """A buffer of a kernel in shared memory, as Triton lays it out."""
+
+    name: str
+    address: int
+    kind: str
+    """The type of an element, as Triton's compiler names it: ``f32``."""
+    is_alone: bool
+    """Whether nothing else ever has its memory."""
+    layout: SharedLayout
+
+    @property
+    def element(self) -> t.Base | None:
+        """The type of an element; None if only its size is known."""
+        encoding = _ENCODINGS.get(self.kind[:1]) if self.kind[1:].isdecimal() else None
+        return None if encoding is None else t.Base(self.kind, encoding, self.size)
+
+    @property
+    def size(self) -> int:
+        """The bytes of an element."""
+        return max(8, int(re.findall(r"\d+", self.kind)[0])) // 8
+
+    def part_at(self, address: int) -> str | None:
+        """Return the element at an address, as ``c[3, 5]``; None if it is elsewhere."""
+        offset = (address - self.address) // self.size
+        if not 0 <= offset < self.layout.length:
+            return None
+        element = next((each for each, ((at,),) in self.layout.holders().items() if at == offset), None)
+        return self.name if element is None else f"{self.name}{[*self.layout.index(element)]}"
 
 
 def _flat_bases(text: str, shape: tuple[int, ...], names: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -137,6 +137,7 @@ class Launcher:
                 "values": values,
                 "tensors": tensors,
             },
+            self._metadata,
         )
 
 
@@ -288,16 +289,28 @@ class TritonDriver(DriverBase):  # type: ignore[misc]
         if self._end_marks is not None:
             self._end_marks()
 
-    def launch(self, kernel: LoadedKernel, arguments: Sequence[tuple[str, str]], request: dict[str, Any]) -> None:
+    def launch(
+        self, kernel: LoadedKernel, arguments: Sequence[tuple[str, str]], request: dict[str, Any], metadata: Any
+    ) -> None:
         """Launch a kernel, whose arguments have some names; raise an error if it does not end."""
         if kernel not in self._loaded:
             code = {"name": kernel.name, "code": kernel.code.hex(), "arguments": arguments}
+            code["buffers"] = self._buffers(metadata) if kernel.shared else []
             self._loaded[kernel] = self.device.load(code)
         self.device.launch({"module": self._loaded[kernel], "name": kernel.name} | request, script_frames())
         answer = self.device.answer()
         self.executed += answer["executed"]
         if answer["error"]:
             raise KernelFailed(answer["error"])
+
+    def _buffers(self, metadata: Any) -> list[list[Any]]:
+        """Return the buffers of a kernel in shared memory, by which findings name what is there."""
+        try:
+            from dwarfgpu.runtimes.triton.shared import kept_buffers
+
+            return kept_buffers(metadata, self.get_current_target())
+        except (ImportError, AttributeError, OSError, RuntimeError):  # Triton before 3.6 does not tell their layouts
+            return []
 
     def map_python_to_cpp_type(self, ty: str) -> NoReturn:
         raise NotImplementedError(ty)

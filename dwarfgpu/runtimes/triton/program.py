@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import define, field
 
 from dwarfgpu.execution.faults import READ_ONLY
+from dwarfgpu.program.values.tensors import SharedLayout, SharedTensor
 from dwarfgpu.runtimes.arena import HOST, Allocation
 from dwarfgpu.runtimes.calling import CallingProgram
 from dwarfgpu.runtimes.pinned import PinnedMemory
@@ -109,6 +110,10 @@ class TritonProgram(CallingProgram):
         module = self.device.module(bytes.fromhex(request["code"]), f"{request['name']}.hsaco")
         module.file.kernels = module.file.kernels.with_arguments(
             [(name, kind or None) for name, kind in request["arguments"]]
+        )
+        module.file.buffers = tuple(
+            SharedTensor(name, address, kind, is_alone, SharedLayout.read(layout, tuple(shape)))
+            for name, address, kind, is_alone, shape, layout in request["buffers"]
         )
         self.modules.append(module)
         return len(self.modules) - 1

@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import count
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from triton._C.libtriton import gluon_ir, ir
 from triton.backends.amd.compiler import HIPBackend, amd
+from triton.runtime.cache import get_cache_manager
 
 from dwarfgpu.children import folder_of_run
 from dwarfgpu.immutable import frozen
@@ -37,6 +39,7 @@ _ALLOCATED = re.compile(r"\ballocation\.offset = (\d+) : i32")
 _PLACE = re.compile(r"loc\(.*\)$")
 _NAME = re.compile(r'loc\((?:callsite\()*"(\w+)"\(')
 _ALLOCATION = "ttg.local_alloc"
+_ELEMENT = re.compile(r"x([a-z]\w+), #")
 _NUMBERS = count()
 _MOST = 1 << 24
 """Behind the end of all shared memory."""
@@ -121,18 +124,13 @@ def _address(pair: re.Match[str], name: str, within: tuple[int, ...]) -> Iterato
 def _with_ends(module: Any, metadata: Any, options: Any) -> Any:
     """Return a module with marks where shared memory may be that of another buffer from there on."""
     allocate(module, metadata, options)
-    buffers, lines = [*buffers_of(module)], module.str().splitlines()
+    buffers, lines = buffers_of(module), module.str().splitlines()
+    places = (number for number, line in enumerate(lines) if _ALLOCATED.search(line))
     marks: dict[int, str] = {}
-    own = iter(buffers)
-    for number, line in enumerate(lines):
-        found = _ALLOCATED.search(line)
-        if found is None:
-            continue
-        buffer = next(own) if f" = {_ALLOCATION} " in line else None
-        start, end = (buffer.start, buffer.end) if buffer is not None else (int(found[1]), _MOST)  # how much is unknown
-        if any(each.start < end and start < each.end for each in buffers if each is not buffer):
+    for number, buffer in zip(places, buffers, strict=True):
+        if any(each.variable is not None for each in buffers if each.shares_with(buffer)):
             first = _first_line(lines, number)
-            marks[first] = _end_mark(first, line, start, end)
+            marks[first] = _end_mark(first, lines[number], buffer)
     return _parsed("\n".join(marks.get(number, "") + line for number, line in enumerate(lines)), module.context)
 
 
@@ -144,24 +142,27 @@ def _first_line(lines: list[str], last: int) -> int:
     return next(at for at in range(last - 1, -1, -1) if re.match(rf"{indent}[%\"].*\(\{{$", lines[at]))
 
 
-def _end_mark(number: int, line: str, start: int, end: int) -> str:
+def _end_mark(number: int, line: str, buffer: KeptBuffer) -> str:
     found, zero = _PLACE.search(line), f"%dwarfgpu.zero{number}"
     place = "" if found is None else found[0]
-    facts = 'constraints = "=v,v", packed_element = 1 : i32, pure = false'
+    text, facts = f"{END} {buffer.start} {buffer.end}", 'constraints = "=v,v", packed_element = 1 : i32, pure = false'
     return (
         f"{zero} = arith.constant 0 : i32 {place}\n"
-        f'{zero}.end = tt.elementwise_inline_asm "{END} {start} {end}" {{{facts}}} {zero} : i32 -> i32 {place}\n'
+        f'{zero}.end = tt.elementwise_inline_asm "{text}" {{{facts}}} {zero} : i32 -> i32 {place}\n'
     )
 
 
 @frozen
 class KeptBuffer:
-    """A buffer in the shared memory of a kernel."""
+    """Memory of an operation in the shared memory of a kernel."""
 
-    name: str
     start: int
     end: int
-    variable: Assigned
+    variable: Assigned | None = None
+    """What a variable gets that is this buffer; None for memory without a name, of which only the begin is known."""
+
+    def shares_with(self, other: KeptBuffer) -> bool:
+        return self is not other and self.start < other.end and other.start < self.end
 
 
 def allocate(module: Any, metadata: Any, options: Any) -> None:
@@ -184,18 +185,43 @@ def allocate(module: Any, metadata: Any, options: Any) -> None:
 
 
 def buffers_of(module: Any) -> list[KeptBuffer]:
-    """Return the buffers of a module whose shared memory is laid out, in their order in the code."""
+    """Return what has shared memory in a module for which it is laid out, in the order of the code."""
     builder, found = gluon_ir.GluonOpBuilder(module.context), list[KeptBuffer]()
 
     def visit(operation: Any) -> None:
-        start = operation.get_int_attr("allocation.offset") if operation.get_name() == _ALLOCATION else None
-        if start is not None:
-            value = operation.get_result(0)
-            named = _NAME.match(str(value.get_loc()))
-            variable = shared_variable(builder, "" if named is None else named[1], "", value)
-            found.append(KeptBuffer(variable.name, start, start + variable.span if variable.span else _MOST, variable))
+        start = operation.get_int_attr("allocation.offset")
+        if start is None:
+            return
+        if operation.get_name() != _ALLOCATION:
+            found.append(KeptBuffer(start, _MOST))
+            return
+        value = operation.get_result(0)
+        name, kind = _NAME.match(str(value.get_loc())), _ELEMENT.search(str(value.get_type()))
+        variable = shared_variable(builder, name[1] if name else "", kind[1] if kind else "", value)
+        found.append(KeptBuffer(start, start + variable.span if variable.span else _MOST, variable))
 
     module.walk(visit)
+    return found
+
+
+def kept_buffers(metadata: Any, target: Any) -> list[list[Any]]:
+    """Return the buffers of a kernel that Triton's cache has: what `SharedTensor` has; of layouts shape and text."""
+    name = metadata.name[:150]  # as Triton names files
+    path = (get_cache_manager(metadata.hash).get_group(f"{name}.json") or {}).get(f"{name}.ttgir")
+    text = "" if path is None else Path(path).read_text()
+    if _ALLOCATION not in text:
+        return []
+    compiler, context = HIPBackend(target), ir.context()
+    ir.load_dialects(context)
+    compiler.load_dialects(context)
+    module, facts = _parsed(text, context), metadata._asdict()
+    allocate(module, facts, compiler.parse_options(facts))
+    buffers, found = buffers_of(module), []
+    for each in buffers:
+        variable = each.variable
+        if variable is not None and variable.name and variable.span:
+            is_alone = not any(map(each.shares_with, buffers))
+            found.append([variable.name, each.start, variable.element, is_alone, variable.shape, variable.bases])
     return found
 
 

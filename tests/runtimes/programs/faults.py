@@ -14,15 +14,16 @@ import triton
 import triton.language as tl
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.amd.cdna4 import async_copy
 
 import dwarfgpu.triton as dt
 
-FAULTS: dict[str, tuple[Callable[[], Any], str]] = {}
+FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {}
 
 
-def fault(tensor: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+def fault(tensor: str, processor: str = "gfx942") -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     def put(function: Callable[[], Any]) -> Callable[[], Any]:
-        FAULTS[function.__name__] = function, tensor
+        FAULTS[function.__name__] = function, tensor, processor
         return function
 
     return put
@@ -238,7 +239,7 @@ def k_uninit(out, N: gl.constexpr, L: gl.constexpr, S: gl.constexpr):
 LAY, SH = gl.BlockedLayout([1], [64], [4], [0]), gl.SwizzledSharedLayout(1, 1, 1, [0])
 
 
-@fault("local memory")
+@fault("`kept[0]`")
 def uninit():
     k_uninit[1,](dt.tensor(arr(256)), N=256, L=LAY, S=SH)
 
@@ -323,6 +324,98 @@ def pointers():
     k_pointers[2,](dt.tensor(np.array([each.data_ptr() for each in parts])), dt.tensor(arr(128)), B=64)
 
 
+@gluon.jit
+def matrix(LAYOUT: gl.constexpr):
+    row = gl.arange(0, 32, layout=gl.SliceLayout(1, LAYOUT))
+    column = gl.arange(0, 64, layout=gl.SliceLayout(0, LAYOUT))
+    return row[:, None] * 64 + column[None, :]
+
+
+MATRIX, SWIZZLED = gl.BlockedLayout([1, 4], [4, 16], [4, 1], [1, 0]), gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
+PADDED = gl.PaddedSharedLayout.with_identity_for([[64, 4]], [32, 64], [1, 0])
+MATRICES = {"LAYOUT": MATRIX, "SHARED": SWIZZLED}
+
+
+@gluon.jit
+def k_part(x, out, LAYOUT: gl.constexpr, SHARED: gl.constexpr):
+    kept = gl.allocate_shared_memory(gl.float32, [2, 32, 64], SHARED)
+    kept.index(0).store(gl.load(x + matrix(LAYOUT)))
+    value = kept.index(1).load(LAYOUT)  # part
+    gl.store(out + matrix(LAYOUT), value)
+
+
+@fault("`kept[1, 0, 0]`")
+def part():
+    k_part[1,](dt.tensor(arr((32, 64))), dt.tensor(arr((32, 64))), **MATRICES)
+
+
+@gluon.jit
+def k_half(x, out, LAYOUT: gl.constexpr, SHARED: gl.constexpr):
+    kept = gl.allocate_shared_memory(gl.float32, [32, 64], SHARED)
+    upper = kept.slice(0, 16, 0)
+    upper.store(gl.load(x + gl.arange(0, 16, layout=gl.SliceLayout(1, LAYOUT))[:, None] * 64
+                        + gl.arange(0, 64, layout=gl.SliceLayout(0, LAYOUT))[None, :]))  # fmt: skip
+    value = kept.load(LAYOUT)  # half
+    gl.store(out + matrix(LAYOUT), value)
+
+
+@fault("`kept[16, 0]`")
+def half():
+    k_half[1,](dt.tensor(arr((32, 64))), dt.tensor(arr((32, 64))), LAYOUT=MATRIX, SHARED=PADDED)
+
+
+@gluon.jit
+def k_early(x, out, N: gl.constexpr, L: gl.constexpr, S: gl.constexpr):
+    at = gl.arange(0, N, layout=L)
+    kept = gl.allocate_shared_memory(gl.float32, [N], S)
+    async_copy.global_load_to_shared(kept, x + at)
+    async_copy.commit_group()
+    v = kept.load(L)  # early
+    gl.store(out + at, v)
+
+
+@fault("`kept[0]`", "gfx950")
+def early():
+    k_early[1,](dt.tensor(arr(256)), dt.tensor(arr(256)), N=256, L=LAY, S=SH)
+
+
+@gluon.jit
+def k_waits(x, out, N: gl.constexpr, L: gl.constexpr, S: gl.constexpr):
+    at = gl.arange(0, N, layout=L)
+    kept = gl.allocate_shared_memory(gl.float32, [2, N], S)
+    async_copy.global_load_to_shared(kept.index(0), x + at)
+    async_copy.commit_group()
+    async_copy.global_load_to_shared(kept.index(1), x + N + at)  # waits
+    async_copy.commit_group()
+    async_copy.wait_group(1)
+    v = kept.index(0).load(L)
+    w = kept.index(1).load(L)
+    gl.store(out + at, v + w)
+
+
+@fault("`kept[1, 0]`", "gfx950")
+def waits():
+    """The two loads are one instruction, which the compiler gives no line; the copy has one."""
+    k_waits[1,](dt.tensor(arr(512)), dt.tensor(arr(256)), N=256, L=LAY, S=SH)
+
+
+@gluon.jit
+def k_scattered(idx, out, N: gl.constexpr, L: gl.constexpr, S: gl.constexpr):
+    at = gl.arange(0, N, layout=L)
+    kept = gl.allocate_shared_memory(gl.int32, [N], S)
+    kept.store(at)
+    kept.scatter(at, gl.load(idx + at), axis=0)  # scattered
+    gl.store(out + at, kept.load(L))
+
+
+@fault("`kept[3]`")
+def scattered():
+    """Two waves write one element."""
+    i = np.arange(256, dtype="i4")
+    i[200] = 3
+    k_scattered[1,](dt.tensor(i), dt.tensor(arr(256, "i4")), N=256, L=LAY, S=SH)
+
+
 def mapped(count: int) -> Any:
     """Return an array in pages of its own, whose end is not followed by another one."""
     return np.frombuffer(mmap.mmap(-1, 1 << 16), "f4", count)
@@ -332,10 +425,10 @@ def main() -> None:
     with open(__file__) as file:
         lines = file.read().splitlines()
     for name in sys.argv[1:] or FAULTS:
-        launch, tensor = FAULTS[name]
+        launch, tensor, processor = FAULTS[name]
         line = next(number for number, text in enumerate(lines, 1) if text.endswith(f"# {name}"))
         told = io.StringIO()
-        with contextlib.redirect_stderr(told), dt.use("gfx942", check="all"):
+        with contextlib.redirect_stderr(told), dt.use(processor, check="all"):
             try:
                 launch()
             except RuntimeError as error:
