@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.frame_rows import Frames
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
-    from dwarfgpu.program.values.tensors import SharedTensor
     from dwarfgpu.targets.target import Target
 
 ABI_V2, ABI_V3 = 0, 1
@@ -164,8 +163,8 @@ class CodeObject:
         """The line tables by their offsets."""
         self.parameters: dict[int, tuple[KernelParameter, ...] | None] = {}
         """The parameters of kernels that have been asked for, by the entry (`kernel_parameters.DescribedKernel`)."""
-        self.buffers: tuple[SharedTensor, ...] = ()
-        """Those of a kernel of Gluon in shared memory, which only Triton knows."""
+        self.buffers: tuple[Any, ...] = ()
+        """Those of a kernel of Gluon in shared memory, which only Triton knows: each a `SharedTensor`."""
         self.attributes = attributes
         """How the numbers of attributes are read: a dialect; None is by producer."""
         self._split: list[CodeObject] = []

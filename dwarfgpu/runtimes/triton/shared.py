@@ -66,7 +66,10 @@ def _extents(text: str) -> tuple[int, ...]:
 
 def _bases_text(builder: Any, value: Any, kind: re.Match[str]) -> str:
     """Return the layout of a buffer as a text that `SharedLayout` reads; nothing if it is none."""
-    layout = builder.get_gluon_layout_from_memdesc(value)
+    try:
+        layout = builder.get_gluon_layout_from_memdesc(value)
+    except ValueError:  # Gluon has no such layout
+        return ""
     within = [*_extents(kind["within"] or kind["shape"])]
     padding = [*map(list, getattr(layout, "interval_padding_pairs", []))]
     if hasattr(layout, "max_phase"):
