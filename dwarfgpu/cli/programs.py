@@ -253,7 +253,7 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
         return _device(options, {"off": None}.get(debugger.settings[check], debugger.settings[check]), options.seed)
 
     program = DebuggedProgram(words, lambda: run.points, ProgramReport(words[0], output.line, output), device)
-    run.whole, debugger.host_calls = program, program.calls
+    run.whole, debugger.host_calls, debugger.ask_host = program, program.calls, program.ask
     code = program.code()
     if code is not None:
         debugger.use(code, None)

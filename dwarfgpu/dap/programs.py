@@ -72,7 +72,7 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
     whole = DebuggedProgram(
         words, lambda: run.points, report, device, output=output.descriptor, is_interrupted=partial(_is_asked, session)
     )
-    run.whole, session.debugger.host_calls = whole, whole.calls
+    run.whole, session.debugger.host_calls, session.debugger.ask_host = whole, whole.calls, whole.ask
     session.next_launch, session.at_end = partial(_next_launch, session, output), partial(_end, session, output)
     session.points = session.points or ClientPoints(session)
     whole.start()

@@ -101,6 +101,8 @@ class Selection:
         self._states: dict[Any, Any] = {}
         self.host_calls: Callable[[], Sequence[str]] = tuple
         """Returns the calls of the host behind the waves, innermost first, where a whole program is debugged."""
+        self.ask_host: Callable[[str], str] | None = None
+        """Returns what GDB answers to a command about the host."""
         self.settings.watchers.append(self._setting_changed)
 
     # --- How files are read -----------------------------------------------------------------------------------------

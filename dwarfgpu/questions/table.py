@@ -362,7 +362,8 @@ COMMANDS = (
     question("host", "the call stack of the host, or GDB's answer about it", "programs.host", group=FILES,
              operands="[COMMAND]", help="Works after `dwarfgpu debug --args PROGRAM`. Without COMMAND, show the call "
              "stack of the host, without the wrappers of its runtime. With COMMAND, such as `host print n` or `host "
-             "info locals`, GDB answers in the innermost of these frames."),
+             "info locals`, GDB answers in the innermost of these frames; `host #1 print n` is about another one. At a "
+             "stop of the host, where no kernel is, `print` asks GDB, too."),
     question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
              "execution.info_machine", group=FILES,
             help="If llvmlite is installed, blocks of instructions that run often become machine code of the host. "

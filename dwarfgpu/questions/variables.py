@@ -396,6 +396,9 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames.history import Remembered
 
     letter = arguments.letter
+    if selection.attached is None and selection.ask_host is not None and selection.host_calls():
+        said = selection.ask_host(f"print{f'/{letter}' if letter else ''} {arguments.text}")
+        return Document({"answer": said}, said.splitlines())
     history = selection.state_of(Remembered)
     lanes = selection.lanes_of(arguments)
     in_each = names_lanes(arguments)

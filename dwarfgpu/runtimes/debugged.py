@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"(?:(.*):)?(\d+)$")
 _IS_LAUNCH = re.compile(r"[Ll]aunch|NDRange|EnqueueTask")
+_FRAME = re.compile(r"#(\d+)\s+")
 _SECONDS_OF_GDB = 60
 
 
@@ -223,8 +224,12 @@ class DebuggedProgram:
         gdb = shutil.which("gdb")
         if gdb is None:
             raise UsageError("there is no gdb, which reads the variables of the host", hint="apt install gdb")
-        stack = self.lines()
-        frame = [] if not stack else ["-ex", f"frame function {stack[0].function.partition('(')[0]}"]
+        stack, number = self.lines(), 0
+        if chosen := _FRAME.match(line):
+            number, line = int(chosen[1]), line[chosen.end() :]
+            if number >= len(stack):
+                raise UsageError(f"the host has no frame #{number}", hint="`host` shows its frames")
+        frame = [] if not stack else ["-ex", f"frame function {stack[number].function.partition('(')[0]}"]
         words = [gdb, "-nx", "-batch", "-p", str(call.process.number), "-ex", "set confirm off"]
         with PrivateFolder() as folder:
             done = folder.run([*words, *frame, "-ex", "echo <answer>\\n", "-ex", line], limit=_SECONDS_OF_GDB)

@@ -82,9 +82,15 @@ def test_the_first_error(built: Callable[[str], Path]) -> None:  # noqa: F811
 @pytest.mark.slow
 def test_the_host_by_gdb(built: Callable[[str], Path], require_tool: Callable[..., str]) -> None:  # noqa: F811
     require_tool("gdb")
-    lines, problems, _status = debugged(built("steps"), "run", "host", "host print factor", "host print nothing_here")
-    assert lines[-3:] == ["#0  steps.hip:17 in step", "#1  steps.hip:26 in main", "$1 = 2"]
-    assert 'gdb: No symbol "nothing_here" in current context.' in problems
+    lines, problems, _status = debugged(
+        built("steps"), "run", "host", "host print factor", "host print nothing_here", "host #1 print n + 1",
+        "host #2 print n", "break steps.hip:30", "continue", "print host[5]", "print/x n", "print nothing_here",
+    )  # fmt: skip
+    at = lines.index("#0  steps.hip:17 in step")
+    assert lines[at + 1 : at + 4] == ["#1  steps.hip:26 in main", "$1 = 2", "$1 = 101"]
+    assert lines[-2:] == ["$1 = 5", "$1 = 0x64"]
+    assert problems.count('gdb: No symbol "nothing_here" in current context.') == 2
+    assert "the host has no frame #2" in problems
 
 
 @pytest.mark.slow
