@@ -67,14 +67,20 @@ class Runs(Protocol):
 @pytest.fixture(scope="module")
 def run() -> Iterator[Runs]:
     """Return what runs Python, or `dwarfgpu` with what follows its name, where Triton is installed."""
-    from tests.builders.triton import PACKAGE, installed_triton
+    from tests.builders.triton import PACKAGE
 
-    folder = installed_triton()
+    yield from running(PACKAGE)
+
+
+def running(package: str) -> Iterator[Runs]:
+    from tests.builders.triton import installed_triton
+
+    folder = installed_triton(package)
     if folder is None:
-        raise lacking(f"{PACKAGE} cannot be installed")
+        raise lacking(f"{package} cannot be installed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-        patch.setenv("TRITON_CACHE_DIR", str(folder.parent / "triton"))
+        patch.setenv("TRITON_CACHE_DIR", str(folder.parent / package.replace("==", "-")))
         patch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
 
         def run(*words: object) -> subprocess.CompletedProcess[str]:
@@ -181,6 +187,24 @@ def test_all_kernels_compute_what_numpy_does(run: Runs, processor: str) -> None:
 
 def steps_of(commands: Iterable[str]) -> list[str]:
     return [word for command in commands for word in ("-ex", command)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="older versions have no file for this Python")
+@pytest.mark.parametrize("version", ["3.4.0", "3.5.1", "3.6.0", "3.7.0", "3.8.0"])
+def test_versions_of_triton(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those before 3.8 import torch, and 3.4 needs a linker. Variables are there since 3.6, buffers since 3.7."""
+    shutil.copytree(PROGRAMS / "torch_alike", tmp_path / "torch")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("TRITON_HIP_LLD_PATH", shutil.which("ld.lld-22") or shutil.which("ld.lld") or "")
+    names = "add", "softmax", "matmul_f16", "attention"
+    for run in running(f"triton=={version}"):
+        done = run(PROGRAMS / "kernels.py", "gfx942", "race,bounds", *names)
+        assert done.stdout.splitlines() == [f"{name}: right" for name in names], done.stderr
+        for script, name, first in ("tensors", "product", "3.6"), ("buffers", "halves", "3.7"):
+            if version >= first:
+                done = run(PROGRAMS / f"{script}.py", "gfx942", name)
+                assert done.stdout.endswith(" elements, 0 wrong\n"), done.stdout + done.stderr
 
 
 def debugged(run: Runs, *commands: str) -> subprocess.CompletedProcess[str]:

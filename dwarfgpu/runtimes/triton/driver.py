@@ -309,7 +309,11 @@ class TritonDriver(DriverBase):  # type: ignore[misc]
             from dwarfgpu.runtimes.triton.shared import kept_buffers
 
             return kept_buffers(metadata, self.get_current_target())
-        except (ImportError, AttributeError, OSError, RuntimeError):  # Triton before 3.6 does not tell their layouts
+        except (
+            ImportError,
+            OSError,
+            RuntimeError,
+        ):  # an older Triton; a cache that was removed; code that it does not read
             return []
 
     def map_python_to_cpp_type(self, ty: str) -> NoReturn:

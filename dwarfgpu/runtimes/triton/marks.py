@@ -63,7 +63,7 @@ def _mark(generator: Any, name: str, value: Any, parameter: int = 0) -> None:
     if isinstance(value, core.constexpr) and isinstance(value.value, int):
         value = generator.semantic.to_tensor(value.value)
     if not isinstance(value, core.tensor):
-        is_buffer = isinstance(value, shared_memory_descriptor)
+        is_buffer = shared.IS_POSSIBLE and isinstance(value, shared_memory_descriptor)
         if is_buffer or name in marked:
             zero, text = builder.get_int32(0), _text(generator, name, parameter, value.dtype if is_buffer else "-")
             if is_buffer:

@@ -24,6 +24,8 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.values.tensors import SharedLayout
 from dwarfgpu.runtimes.triton.variables import END, MARK, Assigned
 
+IS_POSSIBLE = hasattr(ir, "operation") and hasattr(ir.operation, "get_int_attr")
+"""Whether Triton tells where a buffer is, which it does since 3.7."""
 BUFFER = "ttg.local_dealloc"
 _PAIR = re.compile(
     rf"^(?P<indent> *){BUFFER} (?P<value>%\S+) : (?P<type>!ttg\.memdesc<.*>) loc\(.*\)\n"
@@ -212,7 +214,7 @@ def kept_buffers(metadata: Any, target: Any) -> list[list[Any]]:
     name = metadata.name[:150]  # as Triton names files
     path = (get_cache_manager(metadata.hash).get_group(f"{name}.json") or {}).get(f"{name}.ttgir")
     text = "" if path is None else Path(path).read_text()
-    if _ALLOCATION not in text:
+    if _ALLOCATION not in text or not IS_POSSIBLE:
         return []
     compiler, context = HIPBackend(target), ir.context()
     ir.load_dialects(context)
