@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dwarfgpu.execution import instructions
-from dwarfgpu.execution.block_writer import BlockWriter
-from dwarfgpu.execution.device_memory import GlobalMemory
-from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.memory_access import MemoryAccess
-from dwarfgpu.isa.decoder import decode
-from dwarfgpu.isa.formats import bits_of, formats, insert
-from dwarfgpu.isa.tables import generation, table
+from dwarfgpu.program.code.instruction_coverage import coverage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dwarfgpu.isa.instruction import GpuInstruction
+    from collections.abc import Iterable
 
 GOLDEN = Path(__file__).parents[1] / "tests/golden/isa-without-meaning.txt"
 MOST_NAMES = 40
@@ -30,79 +18,13 @@ PROCESSORS = (
     ("gfx900", 64), ("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx950", 64), ("gfx1030", 32), ("gfx1100", 32),
     ("gfx1200", 32),
 )  # fmt: skip
-TRIES = 200
-CHOSEN = {"simm16": 1, "ssrc0": 128}
-"""Numbers that say something: the hardware register MODE, the message that asks for the doorbell."""
-
-
-def examples(processor: str, lanes: int) -> Iterator[list[GpuInstruction]]:
-    """Yield for each operation of a processor some instructions that are valid, as a list."""
-    opcodes = table(processor, lanes)
-    for key, layout in formats(generation(processor)).items():
-        name = key.removesuffix("fi")
-        for opcode, lines in opcodes.rows.get(name, {}).items():
-            for line in lines:
-                mnemonic, tokens = opcodes.row(name, line)
-                word = layout.match | insert(opcode, layout.opcode)
-                fixed = layout.mask | bits_of(layout.opcode)
-                for token in tokens:
-                    if token[0] == "!":
-                        mask, _, value = token[1:].partition("/")
-                        word, fixed = word & ~int(mask, 16) | int(value or "0", 16), fixed | int(mask, 16)
-                yield list(valid(layout, word, fixed, processor, lanes, mnemonic))
-
-
-def valid(layout: Any, word: int, fixed: int, processor: str, lanes: int, mnemonic: str) -> Iterator[GpuInstruction]:
-    numbers = random.Random(f"{layout.key} {mnemonic}")
-    free = ((1 << 8 * layout.size) - 1) & ~fixed
-    found = 0
-    # Registers with low, even numbers; few modifiers; then anything.
-    vectors = sum(insert(256, pieces) for pieces in layout.operands.values() if sum(size for _, size in pieces) == 9)
-    chosen = sum(insert(CHOSEN.get(name, 0), pieces) for name, pieces in layout.operands.items())
-    modifiers = 0
-    for pieces in layout.modifiers.values():
-        modifiers |= bits_of(pieces)
-    for number in range(TRIES):
-        bits = numbers.getrandbits(8 * layout.size) if number > 1 else chosen if number else 0
-        if number % 2 == 0:
-            bits = bits & ~modifiers & ~vectors & 0xF8F8F8F8F8F8F8F8F8F8F8F8 | (vectors if number % 4 else 0)
-        made = decode((word | bits & free).to_bytes(layout.size, "little") + bytes(20), 0, processor, lanes)
-        if made.mnemonic == mnemonic and not any("Invalid" in operand.text for operand in made.operands):
-            found += 1
-            yield made
-            if found == 6:
-                return
-
-
-def has_meaning(instruction: GpuInstruction, processor: str, lanes: int) -> bool:
-    """Tell whether an instruction can be executed."""
-    writer = BlockWriter(lanes, 0xF0)
-    writer.processor, writer.generation = processor, generation(processor)
-    words = [f"src_{space}_{word}" for space in ("shared", "private") for word in ("base", "limit", "base_lo")]
-    writer.names_of_apertures = dict.fromkeys(words, 1 << 48)
-    memory = MemoryAccess(GlobalMemory([]), lanes=lanes)
-    memory.use(np.zeros((1, 64), np.uint8), np.zeros(1, np.int64), np.zeros((1, 0), np.uint8))
-    try:
-        instructions.write_instruction(writer, instruction, 0x1000, memory)
-    except UnknownInstruction:
-        return False
-    writer.write("return 0")
-    writer.function()  # what is written is Python
-    return True
 
 
 def without_meaning(processors: Iterable[tuple[str, int]] = PROCESSORS) -> dict[str, dict[str, None]]:
     """Return the operations without a meaning, and the processors of each."""
     missing: dict[str, dict[str, None]] = {}
     for processor, lanes in processors:
-        known = set()
-        names = set()
-        for made in examples(processor, lanes):
-            for instruction in made:
-                names.add(instruction.name)
-                if instruction.name not in known and has_meaning(instruction, processor, lanes):
-                    known.add(instruction.name)
-        for name in names - known:
+        for name in coverage_of([processor], lanes).without_meaning:
             missing.setdefault(name, {})[processor] = None
     return missing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,17 @@ from dwarfgpu.execution import lane_moves, lane_patterns
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed, put_lower
+from dwarfgpu.execution.device_memory import GlobalMemory
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
+from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
-from dwarfgpu.isa.tables import table
-
-if TYPE_CHECKING:
-    from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.isa.tables import generation, table
 
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
@@ -73,6 +72,23 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
     if write_matrix(writer, instruction) or memory.write(writer, instruction):
         return False
     raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+
+
+def has_meaning(instruction: GpuInstruction, processor: str, lanes: int) -> bool:
+    """Return whether an instruction can be executed."""
+    writer = BlockWriter(lanes, 0xF0)
+    writer.processor, writer.generation = processor, generation(processor)
+    words = [f"src_{space}_{word}" for space in ("shared", "private") for word in ("base", "limit", "base_lo")]
+    writer.names_of_apertures = dict.fromkeys(words, 1 << 48)
+    memory = MemoryAccess(GlobalMemory([]), lanes=lanes)
+    memory.use(np.zeros((1, 64), np.uint8), np.zeros(1, np.int64), np.zeros((1, 0), np.uint8))
+    try:
+        write_instruction(writer, instruction, 0x1000, memory)
+    except UnknownInstruction:
+        return False
+    writer.write("return 0")
+    writer.function()  # what is written is Python
+    return True
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------------

@@ -996,7 +996,9 @@ COMMANDS = (
              group=DEBUG, operands="[NAME...]",
              shell=shell(LOOK, "targets", operand("[NAME...]", "a processor, a target or a target ID (all processors)"),
                          examples=("dwarfgpu targets", "dwarfgpu targets gfx90a gfx1100-wave32",
-                                   "dwarfgpu targets gfx1200 --json")),
+                                   "dwarfgpu targets gfx1200 --json", "dwarfgpu targets gfx950 --coverage")),
+             options=(option("-coverage", "of how many instructions of processors the text, the effects (what they "
+                             "read and write) and the meaning (what they compute) are known"),),
             help="Without NAME, all processors. NAME is a processor (gfx90a), a target (amdgcn-gfx1100-wave32, "
                  "x86_64, generic) or a target ID (gfx90a:xnack+); the output has its features, registers and "
                  "address spaces. A processor with two wave sizes shows both, unless the name has a size."),

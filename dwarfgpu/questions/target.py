@@ -235,6 +235,10 @@ def target_names() -> list[str]:
 
 
 def targets(selection: Selection, arguments: Arguments) -> Document:
+    if arguments.has("coverage"):
+        from dwarfgpu.program.code.instruction_coverage import coverages
+
+        return listing("coverage", COVERAGE, coverages(arguments.words))
     if not arguments.words:
         return listing("targets", PROCESSOR, processors, _overview)
     reports = [_report(name) for name in arguments.words]
@@ -274,6 +278,17 @@ PROCESSOR = Record(
     ]),
     "local_memory_bytes=local_memory_size user_sgprs=user_sgpr_limit vector_registers=vgpr_count",
 )  # fmt: skip
+
+
+COVERAGE = Record(
+    fact("processors", "Processors", text=" ".join),
+    fact("wave_size", "Waves", side="r"),
+    fact("text", "Text", side="r"),
+    fact("effects", "Effects", side="r"),
+    fact("meaning", "Meaning", side="r"),
+    "without_effects without_meaning",
+)
+"""How many operations have a text, and of how many it is known what they read and write, and what they compute."""
 
 
 @frozen
