@@ -127,6 +127,10 @@ BLOCKS = {
             f32_16x16x32_bf8_fp8 | f32_16x16x32_fp8_fp8 | f32_32x32x16_fp8_bf8 -> 1
         f32_32x32x1_2b_f32 -> 2      f32_16x16x4_4b_f16 | f64_4x4x4_4b_f64 -> 4                f32_4x4x4_16b_bf16 -> 16
         """),
+    "gfx950": told("""
+        f32_16x16x32_f16 | f32_16x16x32_bf16 | f32_32x32x16_f16 | f32_32x32x16_bf16 | i32_16x16x64_i8 | i32_32x32x32_i8 |
+            f32_16x16x32_fp8_bf8 | f32_32x32x16_bf8_fp8 -> 1
+        """),
 }
 MFMA = {f"v_mfma_{name}": (kind, *dense(name, blocks)) for kind, rows in BLOCKS.items() for name, blocks in rows}
 
@@ -154,6 +158,7 @@ def put_dense(bench, first, kind, size, depth, blocks, codes, *, file="vector"):
 def is_small(name):
     return name in (
         "v_mfma_f32_4x4x1f32", "v_mfma_f64_4x4x4f64", "v_mfma_f32_16x16x32_bf8_fp8", "v_mfma_i32_16x16x16i8",
+        "v_mfma_f32_16x16x32_f16",
     )  # fmt: skip
 
 
@@ -379,7 +384,8 @@ SWMMAC = (
     "v_swmmac_i32_16x16x64_iu4", "v_swmmac_f32_16x16x32_fp8_fp8", "v_swmmac_f32_16x16x32_bf8_fp8")  # fmt: skip
 WIDE = (
     "v_smfmac_f32_16x16x64_f16", "v_smfmac_f32_32x32x32_bf16", "v_smfmac_i32_16x16x128_i8",
-    "v_smfmac_f32_32x32x64_fp8_bf8")  # fmt: skip
+    "v_smfmac_f32_32x32x64_fp8_bf8", "v_smfmac_f32_16x16x64_bf16", "v_smfmac_f32_32x32x32_f16",
+    "v_smfmac_i32_32x32x64_i8", "v_smfmac_f32_16x16x128_bf8_bf8", "v_smfmac_f32_16x16x128_fp8_fp8")  # fmt: skip
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 """The two of each four K of A that are not 0."""
 
