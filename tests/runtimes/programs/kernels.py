@@ -483,6 +483,31 @@ def matmul_scaled(rng):
 
 
 @triton.jit
+def packed_kernel(a, b, c, p, q, SIZE: tl.constexpr, K: tl.constexpr):
+    pair, at, k, s = tl.arange(0, SIZE // 2), tl.arange(0, SIZE), tl.arange(0, K), tl.arange(0, K // 32)
+    x = tl.load(a + pair[:, None] + k[None, :] * (SIZE // 2))
+    y = tl.load(b + k[:, None] * (SIZE // 2) + pair[None, :])
+    scales = at[:, None] * (K // 32) + s[None, :]
+    left, right = tl.load(p + scales), tl.load(q + scales)
+    z = tl.dot_scaled(x, left, "e2m1", y, right, "e2m1", lhs_k_pack=False, rhs_k_pack=False)
+    tl.store(c + at[:, None] * SIZE + at[None, :], z)
+
+
+@case
+def matmul_of_pairs_of_rows(rng):
+    """Loads that transpose numbers of 4 bits; Triton has them for gfx950 alone."""
+    size, depth = 64, 128
+    if sys.argv[1] == "gfx950":
+        codes = rng.integers(0, 16, (2, size, depth)).astype("u1")
+        scales = rng.integers(122, 133, (2, size, depth // 32)).astype("u1")
+        a, b = narrow(codes, "e2m1") * np.repeat(2.0 ** (scales - 127.0), 32, axis=2)
+        left, right = ((each[::2] | each[1::2] << 4).T.copy() for each in codes)
+        c = np.zeros((size, size), "f4")
+        packed_kernel[(1,)](*(dt.tensor(each) for each in (left, right, c, *scales.copy())), size, depth)
+        yield c, a @ b.T, 1e-3
+
+
+@triton.jit
 def persistent_kernel(a, b, c, n, k, tiles, PROGRAMS: tl.constexpr, B: tl.constexpr):
     per_row = n // B
     for tile in range(tl.program_id(0), tiles, PROGRAMS):
