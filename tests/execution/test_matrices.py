@@ -128,8 +128,8 @@ BLOCKS = {
         f32_32x32x1_2b_f32 -> 2      f32_16x16x4_4b_f16 | f64_4x4x4_4b_f64 -> 4                f32_4x4x4_16b_bf16 -> 16
         """),
     "gfx950": told("""
-        f32_16x16x32_f16 | f32_16x16x32_bf16 | f32_32x32x16_f16 | f32_32x32x16_bf16 | i32_16x16x64_i8 | i32_32x32x32_i8 |
-            f32_16x16x32_fp8_bf8 | f32_32x32x16_bf8_fp8 -> 1
+        f32_16x16x32_f16 | f32_16x16x32_bf16 | f32_32x32x16_f16 | f32_32x32x16_bf16 | i32_16x16x64_i8 |
+            i32_32x32x32_i8 | f32_16x16x32_fp8_bf8 | f32_32x32x16_bf8_fp8 -> 1
         """),
 }
 MFMA = {f"v_mfma_{name}": (kind, *dense(name, blocks)) for kind, rows in BLOCKS.items() for name, blocks in rows}
