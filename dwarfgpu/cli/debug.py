@@ -265,10 +265,10 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds err
         EXECUTE,
         "cli.programs.execute_program",
         """\
-Run PROGRAM with a simulated GPU. PROGRAM is an executable that hipcc or `dwarfgpu hipcc` has built, a program that uses
-OpenCL, a Python script that uses OpenCL or Triton, or what starts such programs: make, ctest, a shell script. It keeps
-its input, output and exit status. Errors of kernels and of the calls of HIP and OpenCL go to standard error, with the
-lines of the kernel, of the launch and of the allocation.
+Run PROGRAM with a simulated GPU. PROGRAM is an executable that hipcc or `dwarfgpu hipcc` has built, a source of HIP, a
+program that uses OpenCL, a Python script that uses OpenCL or Triton, or what starts such programs: make, ctest, a shell
+script. It keeps its input, output and exit status. Errors of kernels and of the calls of HIP and OpenCL go to standard
+error, with the lines of the kernel, of the launch and of the allocation.
 
 Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.
 
@@ -276,6 +276,7 @@ With --seeds the program runs once for each seed, without input. Its output, to 
 first seed. The exit status is 1 if the output or the exit status differs.""",
         (
             "dwarfgpu exec ./app",
+            "dwarfgpu exec app.hip 1024",
             "dwarfgpu exec --check=race ./app 1024",
             "dwarfgpu exec -g --launch 2 --watch 'c[3, 5]' python app.py",
         ),

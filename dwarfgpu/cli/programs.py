@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import folder_of_run
 from dwarfgpu.cli.running import begun_histories, check_followed, check_of_seeds, end_histories, traced, written_steps
+from dwarfgpu.compilers import BUILD, SOURCES
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER
 from dwarfgpu.render.layout import fitted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.tracing import StepTrace
@@ -34,10 +35,12 @@ OUTPUT, STATUS = "output", "exit status"
 def execute_program(session: Session, options: Any) -> int:
     """Run a program to its end with a device of its own; return its exit status."""
     from dwarfgpu.runtimes.report import ProgramReport, check_report_file
-    from dwarfgpu.runtimes.started import check_program
+    from dwarfgpu.runtimes.started import check_program, check_system
 
-    words = [options.program, *options.rest]
-    check_program(words, options.target or ())
+    targets = options.target or ()
+    check_system(targets)
+    words = [_program_of(options.program, targets, BUILD.level), *options.rest]
+    check_program(words)
     files = [*(options.report or ()), *([options.sarif] if options.sarif else ())]
     if options.sarif and not options.sarif.endswith(".sarif"):
         raise UsageError(f"--sarif takes a file that ends in .sarif, not {options.sarif}", hint="--report takes others")
@@ -50,7 +53,7 @@ def execute_program(session: Session, options: Any) -> int:
         raise UsageError("--history writes the values of one launch", hint="name it with --launch N")
     if options.seeds is not None:
         check_of_seeds(options, OF_ONE_RUN)
-    report = ProgramReport(words[0], session.tell, session.output(), options.profile, options.core)
+    report = ProgramReport(options.program, session.tell, session.output(), options.profile, options.core)
     looks = _Looks(session, options, report)
     run = partial(_run_once, words, options, report, looks)
     status = run(options.seed) if options.seeds is None else _run_seeds(session, options, run)
@@ -59,6 +62,15 @@ def execute_program(session: Session, options: Any) -> int:
         report.write(name)
     lacks_answer = looks.end()
     return status or (NO_ANSWER if report.has_errors or lacks_answer else 0)
+
+
+def _program_of(word: str, targets: Sequence[str], level: str) -> str:
+    """Return the program to start, which is compiled here if it is a source of HIP."""
+    if os.path.splitext(word)[1] not in SOURCES:
+        return word
+    from dwarfgpu.runtimes.hip.hipcc import program_of
+
+    return program_of(word, targets, level)
 
 
 def _run_once(
@@ -247,7 +259,8 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
     if options.check is not None:
         debugger.settings.set(check, options.check)
     run = debugger.state_of(KernelRun)
-    words, output = options.rest, debugger.output
+    words, output = [*options.rest], debugger.output
+    words[:1] = [_program_of(word, (), "0") for word in words[:1]]
 
     def device() -> ProgramDevice:
         return _device(options, {"off": None}.get(debugger.settings[check], debugger.settings[check]), options.seed)
@@ -260,7 +273,7 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
     if is_started:
         program.start()
     else:
-        output.line(f"{words[0]} is debugged from launch to launch. `run` goes to the first one.")
+        output.line(f"{options.rest[0]} is debugged from launch to launch. `run` goes to the first one.")
 
 
 def compile_hip(_session: Session, options: Any) -> int:

@@ -31,12 +31,17 @@ SECONDS = 0.1
 """How often the end of the program is looked for where the system does not tell it."""
 
 
-def check_program(words: Sequence[str], targets: Sequence[str] = ()) -> None:
-    """Refuse a program that cannot be started, and processors that do not exist or execute nothing here."""
+def check_system(targets: Sequence[str] = ()) -> None:
+    """Refuse other systems, and processors that do not exist or execute nothing here."""
     for target in map(resolve, targets):
         table(target.processor, target.lane_count)
     if sys.platform != "linux":
         raise UsageError("whole programs need Linux", hint="`dwarfgpu run` executes a kernel on any system")
+
+
+def check_program(words: Sequence[str]) -> None:
+    """Refuse a program that cannot be started."""
+    check_system()
     if shutil.which(words[0]) is None:
         hint = f"./{words[0]} names a program in this folder" if os.path.isfile(words[0]) else None
         raise UsageError(f"there is no program {words[0]!r}", kind="no_program", hint=hint)

@@ -176,6 +176,23 @@ def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
     assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout
 
 
+def test_a_source_is_a_program(tmp_path: Path) -> None:
+    """It is compiled for the processor that is asked for, and nothing of it is left."""
+    (tmp_path / "order.hip").write_text(ORDER)
+    (tmp_path / "broken.hip").write_text("int main() { return none; }\n")
+    folder = {"cwd": tmp_path, "env": {**os.environ, "TMPDIR": str(tmp_path)}}
+    done = dwarfgpu("exec", "--target", "gfx90a", "order.hip", "ordered", **folder)
+    assert (done.stdout, done.stderr) == ("first\nlast 0\n", "1 launch, 1 kernel, no error\n")
+    assert dwarfgpu("exec", "--seeds=2", "./order.hip", "ordered", **folder).returncode == 0
+    done = dwarfgpu("debug", "-batch", "-nx", "-ex", "run", "--args", "order.hip", "ordered", **folder)
+    assert "[Launch 1: last(int*), 1 work-group, 2 waves, at order.hip:8 in main]" in done.stdout
+    done = dwarfgpu("exec", "broken.hip", **folder)
+    assert done.returncode == 2
+    assert "undeclared identifier 'none'" in done.stderr
+    assert "broken.hip cannot be compiled" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.hip", "order.hip"]
+
+
 @pytest.mark.slow
 def test_code_of_the_device_that_is_linked(tmp_path: Path) -> None:
     """A kernel calls a function of another source; the processor is that of the environment, or executes its code."""

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from dwarfgpu.children import PrivateFolder, start_program
+from dwarfgpu.children import PrivateFolder, folder_of_run, start_program
 from dwarfgpu.compilers.clang import Clang, find_clang
 from dwarfgpu.compilers.headers import ROCM, header_words
 from dwarfgpu.compilers.sources import LANGUAGES, USUAL_PROCESSOR, Library, device_parts
@@ -37,6 +37,16 @@ def is_program(source: str, output: str) -> bool:
         and not output.endswith(".co")
         and _MAIN.search(read_input(source)) is not None
     )
+
+
+def program_of(word: str, targets: Sequence[str], level: str) -> str:
+    """Return the program that a word names; a source of HIP is compiled, and its program goes with this process."""
+    if not os.path.isfile(word) or not is_program(word, ""):
+        return word
+    path = str(folder_of_run() / os.path.splitext(os.path.basename(word))[0])
+    if compile_program([word, "-o", path, f"-O{level}", *(f"{_ARCH}{target}" for target in targets)]):
+        raise UsageError(f"{word} cannot be compiled", kind="source", hint="`dwarfgpu hipcc` takes options of clang")
+    return path
 
 
 def compile_program(words: Sequence[str]) -> int:
