@@ -258,9 +258,9 @@ def _entry_of(machine: Machine, file: CodeObject) -> int:
     entries = machine.code_objects
     if len(entries) == 1:
         return 0
-    for test in (_same_contents, _same_path):
+    for tests in ((_same_path, _same_contents), (_same_contents,), (_same_path,)):  # one code can be loaded twice
         for index, entry in enumerate(entries):
-            if test(machine, entry, file):
+            if all(test(machine, entry, file) for test in tests):
                 return index
     names = ", ".join(entry.path for entry in entries[:4])
     message = f"{file.name} is not among the {len(entries)} code objects of the snapshot"

@@ -138,6 +138,25 @@ def test_a_kernel_runs_and_a_wrong_one_is_found(run: Runs) -> None:
     assert "work-item" not in text
 
 
+def test_the_same_kernel_in_two_modules(run: Runs, tmp_path: Path) -> None:
+    """Each has its own place in memory, and lines there."""
+    (tmp_path / "kernels.py").write_text((PROGRAMS / "add.py").read_text().partition("x, y, out = ")[0])
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import runpy\nimport numpy as np\nimport dwarfgpu.triton as dt\n"
+        "def look(kernel):\n"
+        "    kernel.run(until='kernels.py:17')\n"
+        "    print(kernel.position(kernel[0].pc).line)\n"
+        "with dt.use('gfx942', at_launch=look):\n"
+        "    for _ in range(2):\n"
+        f"        add = runpy.run_path({str(tmp_path / 'kernels.py')!r})['add']\n"
+        "        x = dt.tensor(np.ones(256, 'f4'))\n"
+        "        add[(1,)](x, x, x, 256, BLOCK=256)\n"
+    )
+    done = run(script)
+    assert done.stdout == "17\n17\n", done.stdout + done.stderr
+
+
 def test_a_core_file_names_arguments(run: Runs, tmp_path: Path) -> None:
     """The code has no names: a note of dwarfgpu has them."""
     run("dwarfgpu", "exec", "--core", tmp_path, sys.executable, PROGRAMS / "add.py", "wrong")
@@ -167,6 +186,24 @@ def test_the_device_cuda_of_torch_is_the_host(run: Runs, tmp_path: Path, *, is_r
     assert done.stdout == "gfx942 of dwarfgpu 64 cpu cpu cpu True\n[0.0, 2.0, 4.0, 6.0]\n", done.stderr
     note = 'note: torch\'s device "cuda" is memory of the host here, which kernels access in place\n'
     assert done.stderr == f"{note}1 launch, 1 kernel, no error\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (find_spec("torch") and find_spec("tritonparse")), reason="torch or tritonparse is missing")
+def test_a_reproducer_of_tritonparse(run: Runs, tmp_path: Path) -> None:
+    """TritonParse traces a script that runs here, and makes another one of a launch, which runs, too."""
+    script, traces, parsed = tmp_path / "script.py", tmp_path / "traces", tmp_path / "parsed"
+    trace = f"import tritonparse.structured_logging as log\nlog.init({str(traces)!r}, enable_trace_launch=True)\n"
+    script.write_text(f"import torch\n{trace}{(PROGRAMS / 'on_cuda.py').read_text()}")
+    done = run("dwarfgpu", "exec", sys.executable, script)
+    assert "[0.0, 2.0, 4.0, 6.0]\n" in done.stdout, done.stderr
+    run("-m", "tritonparse", "parse", traces, "--out", parsed)
+    (log,) = parsed.glob("*.ndjson.gz")
+    run("-m", "tritonparse", "reproduce", log, "--line", "1", "--out-dir", tmp_path / "made")
+    (made,) = tmp_path.glob("made/*/repro_*.py")
+    done = run("dwarfgpu", "exec", sys.executable, made)
+    assert "Kernel execution finished.\n" in done.stdout, done.stderr
+    assert done.stderr.endswith("2 launches, 1 kernel, no error\n"), done.stderr  # that of the script is repeated
 
 
 def test_kernels_compute_what_numpy_does(run: Runs) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 _NOTE = 'note: torch\'s device "cuda" is memory of the host here, which kernels access in place\n'
@@ -71,12 +72,14 @@ def put(properties: Callable[[], Mapping[str, Any]], event: Callable[..., Any]) 
         "current_stream": lambda _device=None: stream,
         "default_stream": lambda _device=None: stream,
         "Event": event,
-        "device": contextlib.nullcontext,
+        "device": lambda _device=None: contextlib.nullcontext(),
         "memory_allocated": lambda _device=None: 0,
         "max_memory_allocated": lambda _device=None: 0,
-        **dict.fromkeys(
-            ("synchronize", "empty_cache", "set_device", "init", "manual_seed", "manual_seed_all",
-             "reset_peak_memory_stats"), _nothing),
+        **{
+            name: partial(_nothing)  # each one of its own: torch's compiler looks them up by the object
+            for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed", "manual_seed_all",
+                         "reset_peak_memory_stats")
+        },
     }.items():  # fmt: skip
         setattr(torch.cuda, name, value)
     OnHost().__enter__()
