@@ -44,6 +44,7 @@ _WRONG_RELOADS = (16, 17)
 _OTHER_ALLOCATOR = ("-mllvm", "-optimize-regalloc", "-mllvm", "-enable-misched=0")
 _FOLDER = Path(__file__).parent / "library"
 _FIRST = "work_items.cl"  # nearly every kernel needs it; built in half a second
+_SHUFFLES = "shuffles.cl"  # few kernels call them, which need nothing else of it
 _RARE = "rare.cl"  # few kernels call it
 _GROUPS = "groups.cl"  # functions across a wave or a work-group
 _ALL = "memory.cl", "conversions.cl", "functions.cl", "images.cl"  # nearly everything else; built in 15 s
@@ -51,7 +52,7 @@ _ROCM = "rocm.cl"  # the names of ROCm's library
 _TEXTURES = "textures.hip"  # those of its images
 _LOCAL = "scratch.c"  # the local memory of work-groups
 _PRINT = "print.cl"  # what clang calls for `printf`
-_PARTS = (_LOCAL, _FIRST, *_ALL, _RARE, _GROUPS, _ROCM, _TEXTURES, _PRINT)
+_PARTS = (_LOCAL, _FIRST, *_ALL, _SHUFFLES, _RARE, _GROUPS, _ROCM, _TEXTURES, _PRINT)
 """All parts: functions call only functions of earlier parts."""
 _NEEDS = {"images.cl": _ALL[1:3], _RARE: _ALL[1:3], _GROUPS: (_LOCAL,)}
 """The parts that each of these calls, besides `_FIRST`, which all parts call."""
@@ -221,7 +222,7 @@ class Library:
     def called(self, source: bytes) -> list[str]:
         """Return `_FIRST`, and the cached parts with a function whose name is in the source, with what they need."""
         words, parts, known = {*_WORD.findall(source)}, {_FIRST}, self._names(_FIRST)
-        for part in (*_ALL, _RARE, _GROUPS):
+        for part in (*_ALL, _SHUFFLES, _RARE, _GROUPS):
             names = self._names(part)
             if words & (names - known):
                 parts |= {part, *_NEEDS.get(part, ())}
@@ -302,13 +303,15 @@ def _language_words(language: str, target: Target) -> list[str]:
 def device_parts(words: Sequence[str]) -> tuple[str, ...]:
     """Return all parts that kernels of a program may need: which ones they need is not known before linking."""
     of_rocm = (_LOCAL, _GROUPS, _ROCM, _TEXTURES) if has_rocm(words) or "-mprintf-kind=hostcall" in words else ()
-    return (_FIRST, *_ALL, _RARE, *of_rocm, _PRINT)
+    return (_FIRST, *_ALL, _SHUFFLES, _RARE, *of_rocm, _PRINT)
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
     """Return the parts of the library that may define a function, and those that they need."""
     if name == "__printf_alloc":
         return (_PRINT,)
+    if name.startswith("shuffle"):
+        return (_SHUFFLES,)
     if name.startswith("__ockl_image_"):
         return (_TEXTURES,)
     if name.startswith(("__ocml_", "__ockl_", "__oclc_", "__atomic_work_item_fence")):

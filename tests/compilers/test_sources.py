@@ -342,7 +342,9 @@ def test_a_library_is_for_one_clang_processor_and_set_of_options():
     assert (len(keys), same in keys) == (6, True)
 
 
-PARTS = ("work_items.cl", "memory.cl", "conversions.cl", "functions.cl", "images.cl", "rare.cl", "groups.cl")
+PARTS = (
+    "work_items.cl", "memory.cl", "conversions.cl", "functions.cl", "images.cl", "shuffles.cl", "rare.cl", "groups.cl",
+)  # fmt: skip
 ABSENT = re.compile("printf|ndrange_|.*(event|queue|marker|reserve_id)")
 """What is not in the library: what clang itself makes, queues of a device, and pipes."""
 
@@ -399,6 +401,7 @@ CALLING = {
     b"out[0] = mad_sat(a, b, c);": {"functions.cl"},
     b"vstore4(convert_float4(v), 0, out);": {"memory.cl", "conversions.cl"},
     b"write_imagef(image, at, v);": {"conversions.cl", "functions.cl", "images.cl"},
+    b"out[0] = shuffle2(a, b, mask);": {"shuffles.cl"},
     b"vstore_half4(v, 0, out);": {"conversions.cl", "functions.cl", "rare.cl"},
     b"out[0] = sub_group_reduce_add(1);": {"groups.cl", "scratch.c"},
 }

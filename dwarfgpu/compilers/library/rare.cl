@@ -1,5 +1,5 @@
 /* What few kernels call, in a part of its own so that others need not wait for it: conversions with a rounding mode, half
-   in memory, shuffles, and what AMD adds. */
+   in memory, and what AMD adds. */
 #include "common.h"
 
 /* ---- conversions between integers: a rounding mode changes nothing ---- */
@@ -41,14 +41,6 @@ LOADS(__global) LOADS(__constant) LOADS(__local) LOADS(__private) LOADS(__generi
 #define ROUNDINGS(T, A) STORES(T, , A, convert_half) STORES(T, _rte, A, convert_half_rte) STORES(T, _rtz, A, convert_half_rtz) STORES(T, _rtp, A, convert_half_rtp) STORES(T, _rtn, A, convert_half_rtn)
 #define TO_MEMORY(A) ROUNDINGS(float, A) ROUNDINGS(double, A)
 TO_MEMORY(__global) TO_MEMORY(__local) TO_MEMORY(__private) TO_MEMORY(__generic)
-
-/* ---- elements by a mask ---- */
-#define SHUFFLE(T, M, n, m) IN T##n shuffle(T##m a, M##n i) { T##n r; for (int k = 0; k < n; k++) r[k] = a[i[k] & (m - 1)]; return r; } \
-  IN T##n shuffle2(T##m a, T##m b, M##n i) { T##n r; for (int k = 0; k < n; k++) { int j = (int)i[k] & (2 * m - 1); r[k] = j < m ? a[j] : b[j - m]; } return r; }
-#define FROM(T, M, m) SHUFFLE(T, M, 2, m) SHUFFLE(T, M, 4, m) SHUFFLE(T, M, 8, m) SHUFFLE(T, M, 16, m)
-#define SHUFFLES(T, M) FROM(T, M, 2) FROM(T, M, 4) FROM(T, M, 8) FROM(T, M, 16)
-SHUFFLES(char, uchar) SHUFFLES(uchar, uchar) SHUFFLES(short, ushort) SHUFFLES(ushort, ushort) SHUFFLES(half, ushort) SHUFFLES(int, uint) SHUFFLES(uint, uint) SHUFFLES(float, uint)
-SHUFFLES(long, ulong) SHUFFLES(ulong, ulong) SHUFFLES(double, ulong)
 
 /* ---- cl_amd_media_ops and cl_amd_media_ops2 ---- */
 #define PART(a, size, k) ((a) >> size * (k) & ((1u << size) - 1))
