@@ -236,7 +236,7 @@ BUDGETS = [
     Budget("fleet", 1.8, 1.77),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 169.51, "all of these")
-TESTS = Budget("../tests", 90, 96.74, "messages are in golden files, rows of tables have properties")
+TESTS = Budget("../tests", 90, 96.75, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.22, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
