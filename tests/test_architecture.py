@@ -138,7 +138,7 @@ ONLY_IN: dict[str, set[str]] = {
     },
     "fsspec": {"fleet"},
     "jinja2": {"render"},
-    "llvmlite": {"execution.compiled.native"},
+    "llvmlite": {"execution.forms.native"},
     "prompt_toolkit": {"repl", "cli"},
     "pyarrow": {"fleet", "cli.fleet"},
     "pygments": {"repl", "cli"},
@@ -225,7 +225,7 @@ BUDGETS = [
     Budget("objfile", 11.7, 11.7),
     Budget("isa", 7.8, 6.71),
     Budget("machines states", 10.6, 10.64),
-    Budget("execution", 22.5, 31.27, "instructions are executed in one compiled way"),
+    Budget("execution", 22.5, 27.87, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 22.01, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.16, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.61, "a list is a listing, a value a node, a question stands beside its words"),
@@ -235,9 +235,9 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 169.51, "all of these")
-TESTS = Budget("../tests", 90, 96.75, "messages are in golden files, rows of tables have properties")
-TOOLS = Budget("../tools", 13, 14.22, "corpora and oracles share what they read")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 166.12, "all of these")
+TESTS = Budget("../tests", 90, 96.6, "messages are in golden files, rows of tables have properties")
+TOOLS = Budget("../tools", 13, 14.1, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
 
@@ -528,7 +528,7 @@ def test_no_circle_of_types_is_large():
 
 def test_arrows_that_run_upwards_inside_execution_become_fewer():
     """The machine lies below what checks and compiles its code: those that know both are to be above both."""
-    above = {f"execution.{name}" for name in ("checks", "compiled", "forms", "launch", "control")}
+    above = {f"execution.{name}" for name in ("checks", "forms", "launch", "control")}
     found = {
         (within(module.name), within(item.target))
         for module in MODULES
@@ -538,9 +538,7 @@ def test_arrows_that_run_upwards_inside_execution_become_fewer():
     }
     assert found == {
         ("execution.device", "execution.checks.checked_memory"),
-        ("execution.device", "execution.compiled.native"),
-        ("execution.device", "execution.compiled.block_code"),
-        ("execution.device", "execution.compiled.regions"),
+        ("execution.device", "execution.forms.native"),
         ("execution.device", "execution.forms.compiled_forms"),
         ("execution.gpu", "execution.checks.findings"),
     }

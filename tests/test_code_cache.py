@@ -11,8 +11,9 @@ import pytest
 
 from dwarfgpu import code_cache
 from dwarfgpu.code_cache import CodeCache
-from dwarfgpu.execution.compiled.native import NativeFunction, is_available
+from dwarfgpu.execution.forms.native import is_available
 from tests.builders.commands import run
+from tests.builders.native import compiled
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY, OTHER = b"\1" * 32, b"\2" * 32
@@ -155,12 +156,11 @@ def test_a_folder_that_cannot_be_written_loses_nothing(cache, tmp_path):
 @pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 def test_a_function_is_compiled_once(cache):
     number = ctypes.c_int64(14)
-    first = NativeFunction(TEXT, "f", cache)
+    first = compiled(TEXT, cache=cache)
     (file,) = cache.folder.iterdir()
     before = file.stat().st_ino
-    second = NativeFunction(TEXT, "f", cache)
-    assert [function.call(ctypes.addressof(number)) for function in (first, second)] == [42, 42]
-    assert second.size == first.size > 0
+    second = compiled(TEXT, cache=cache)
+    assert [function(ctypes.addressof(number)) for function in (first, second)] == [42, 42]
     assert file.stat().st_ino == before
 
 

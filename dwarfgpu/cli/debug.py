@@ -253,11 +253,11 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds err
             ),
             option(
                 "-jit WHEN",
-                "auto: compile blocks of instructions that run often; on: compile all of them first; forms: compile "
-                "each form of an instruction once; off: none. Needs llvmlite (auto)",
-                choices=("auto", "on", "forms", "off"),
+                "auto: compile each form of an instruction once, when a kernel runs for long; on: from the beginning; "
+                "off: never. Needs llvmlite (auto)",
+                choices=("auto", "on", "off"),
             ),
-            option("-no-cache", "neither read nor write compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks"),
+            option("-no-cache", "neither read nor write compiled code in $XDG_CACHE_HOME/dwarfgpu/blocks"),
         ),
     ),
     "exec": ShellCommand(

@@ -64,9 +64,7 @@ from dwarfgpu.machines.protocol import (
 from dwarfgpu.targets.amdgpu import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.compiled.block_code import CompiledRun
-    from dwarfgpu.execution.compiled.regions import CompiledRegions
-    from dwarfgpu.execution.forms.compiled_forms import CompiledForms
+    from dwarfgpu.execution.forms.compiled_forms import CompiledForms, CompiledRun
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.weak_memory import OutstandingNow
     from dwarfgpu.machines.machine import Machine
@@ -113,7 +111,7 @@ class Device:
     """The waves of a machine, running."""
 
     automatic = "auto"
-    """What compiles where the machine leaves it open: ``auto`` those blocks that run often."""
+    """What compiles where the machine leaves it open: ``auto`` forms, once Python has executed for a while."""
 
     def __init__(self, machine: Gpu) -> None:
         keep_freed_memory()
@@ -160,12 +158,13 @@ class Device:
         self.rounds = 0
         """How often waves have been taken over from the machine, as work-groups start when others have ended."""
         self.is_interrupted = False
-        self._stops_at_faults = False
+        self.stops_at_faults = False
+        """Whether nothing runs on when a wave cannot."""
         self._errors: Any = None
         self._looks = False
         """Whether `repetition` is told of turns."""
-        self.compiled: CompiledRegions | CompiledForms | None = None
-        """The blocks that are executed as code of the host."""
+        self.compiled: CompiledForms | None = None
+        """What executes instructions as code of the host."""
         self._jit = "off"
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self.repetition = Repetition(self)
@@ -188,25 +187,19 @@ class Device:
         return weak, weak.write_instruction
 
     def use_compiled(self) -> None:
-        """Compile blocks that are executed often, or no more, as the machine says now."""
+        """Let instructions be compiled, or no more, as the machine says now."""
         jit = self.machine.jit if self.machine.checks is None else "off"
         jit = self.automatic if jit == "auto" else jit
         if jit == self._jit:
             return
         self._jit, self.compiled = jit, None
-        from dwarfgpu.execution.compiled import native
+        from dwarfgpu.execution.forms import native
 
-        if jit == "off" or not native.is_available(is_wanted=jit in ("on", "forms")):
+        if jit == "off" or not native.is_available(is_wanted=jit == "on"):
             return
-        if jit == "forms":
-            from dwarfgpu.execution.forms.compiled_forms import CompiledForms
+        from dwarfgpu.execution.forms.compiled_forms import CompiledForms
 
-            self.compiled = CompiledForms(self)
-            return
-        from dwarfgpu.execution.compiled.regions import HOT, CompiledRegions
-
-        self.compiled = CompiledRegions(self, 1 if jit == "on" else HOT)
-        self.compiled.begin(self.batches)
+        self.compiled = CompiledForms(self, waits=jit == "auto")
 
     def renew(self, batches: list[WaveBatch] | None = None) -> None:
         """Take over the waves and the memory of another launch on the machine.
@@ -222,8 +215,6 @@ class Device:
         self.repetition.start_anew()
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt(batches)
-        if self.compiled is not None:
-            self.compiled.begin(self.batches)
 
     def _adopt(self, batches: list[WaveBatch] | None = None) -> None:
         machine = self.machine
@@ -281,7 +272,7 @@ class Device:
         self.use_compiled()
         self.halt = None
         self.is_interrupted = False
-        self._stops_at_faults = stops_at_faults
+        self.stops_at_faults = stops_at_faults
         repetition = self.repetition
         looks = self._looks = stops_at_faults and self._random is None and not self.memory.is_weak
         self._errors = None
@@ -318,11 +309,6 @@ class Device:
         """Whether the turn of a batch has not ended."""
         return self._going is not None
 
-    @property
-    def tells_turns(self) -> bool:
-        """Whether somebody is told of the end of each turn now."""
-        return self.on_turn is not None or (self._looks and self.executed >= self.repetition.due)
-
     def interrupt(self) -> None:
         """Make `run` return before the next block; for handlers of signals."""
         self.is_interrupted = True
@@ -348,9 +334,7 @@ class Device:
                 batch = batch.part(batch.waves == wave)
         batch.passed = NOWHERE
         self.halt = None
-        self._stops_at_faults = True
-        if self.compiled is not None:
-            self.compiled.ready = None
+        self.stops_at_faults = True
         with np.errstate(all="ignore"):
             if self._execute(batch, self._found_block(batch.pc, batch.mode, single=True)):
                 self.batches.append(batch)
@@ -402,46 +386,30 @@ class Device:
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
-        begun = self._begun(limit)
-        batch, left, execution = (*self._chosen(), None) if begun is None else begun
-        if execution is not None and execution.pause == Pause.END:  # most kernels that are short
-            self.is_together(batch, execution)
-        else:
-            batch = batch if self.compiled is None else self.compiled.entered(batch)
-            self._continue(batch, left, limit, execution)
-
-    def _continue(self, batch: WaveBatch, left: int, limit: int | None, execution: CompiledRun | None) -> None:
-        """Run a batch whose turn has so many instructions left, and which may have executed compiled code already."""
+        batch, left = self._chosen()
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
         compiled = None if observer is not None or is_exact or self.memory.is_weak else self.compiled
-        is_single = observer is not None or (compiled is not None and compiled.has_all_code)
-        blocks = self._single if is_single else self.blocks
         since, is_inside, is_cut = 0, False, is_exact  # no block is written from where another one has been cut
-        if compiled is not None and self.batches and not self.tells_turns:
-            going = compiled.run_together(batch, left, limit)
-            if going is None:
-                return
-            batch, left, since, is_inside = going
         nearest = turns.nearest_of(self.batches)
         while True:
             pc, mode = batch.pc, batch.mode
-            self._going = batch
-            if execution is None:
-                if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
-                    break
-                if observer is not None and observer(batch):
-                    break
-                batch.passed = NOWHERE
-                execution = None if compiled is None or is_inside else compiled.run(batch, left, nearest, limit, since)
+            batch = self._going = batch if compiled is None else compiled.entered(batch)
+            is_compiled = compiled is not None and compiled.executes(batch)
+            if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
+                break
+            if observer is not None and observer(batch):
+                break
+            batch.passed = NOWHERE
+            execution = None
+            if compiled is not None and is_compiled and not is_inside:
+                execution = compiled.run(batch, left, nearest, limit, since)
             if execution is not None:
                 count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
                 since = execution.since
-                if execution.passed and not self.batches:
-                    left = self.patience(batch, is_alone=True) + execution.passed
-                goes_on = self.is_together(batch, execution)
-                execution = None
+                goes_on = self._is_together(batch, execution)
             else:
-                block = None if is_inside else blocks.get((pc, mode))
+                is_single = observer is not None or is_compiled
+                block = None if is_inside else (self._single if is_single else self.blocks).get((pc, mode))
                 block = block or self._found_block(pc, mode, single=is_single or is_inside or is_cut)
                 if (is_exact and block.count > left) or since + block.count > LONGEST:
                     block, is_cut = self._found_block(pc, mode, single=True), True
@@ -464,25 +432,6 @@ class Device:
         self._left = left
         self.batches.append(batch)
 
-    def _begun(self, limit: int | None) -> tuple[WaveBatch, int, CompiledRun] | None:
-        """Let the waves of a launch execute the compiled code where they begin, if it has their registers.
-
-        Return them with the instructions of their turn, and what they have done.
-        """
-        compiled = self.compiled
-        if compiled is None or compiled.ready is None:
-            return None
-        ready, compiled.ready = compiled.ready, None
-        batch = ready.batch
-        is_free = limit is None and self.observer is None and batch.pc not in self.breakpoints
-        if self.batches != [batch] or not is_free:
-            return None
-        execution = compiled.begin_ready(ready)
-        if execution is None:
-            return None
-        self.batches.remove(batch)
-        return batch, ready.left, execution
-
     def _chosen(self) -> tuple[WaveBatch, int]:
         """Take the batch whose turn it is or has not ended; return it with the instructions that are left to it."""
         batch, left, self._going = self._going, self._left, None
@@ -492,11 +441,6 @@ class Device:
         batch = self._next()
         return batch, self.patience(batch, is_alone=not self.batches)
 
-    def keep_turn(self, batch: WaveBatch, left: int) -> None:
-        """Let a batch wait in the middle of its turn, in which it may execute so many instructions more."""
-        self._going, self._left = batch, left
-        self.batches.append(batch)
-
     def patience(self, batch: WaveBatch, *, is_alone: bool) -> int:
         """Return how many instructions a batch executes in its turn."""
         if is_alone and not (self._has_turns and batch.count > 1):
@@ -505,19 +449,8 @@ class Device:
             return turns.PATIENCE - batch.spent
         return self._random.randint(1, 1 if self.memory.is_weak else self._random.choice(TURNS))
 
-    def patience_at_barriers(self, batch: WaveBatch) -> int:
-        """Return within how many instructions a batch goes on at a barrier of GFX11 or before, as if it had stopped.
-
-        It does if it has all waves of its work-groups, and nobody waits or is held.
-        """
-        if self.waiting or self.held or self.alone is not None:
-            return 0
-        members = self._by_group(batch)
-        return max(turns.PATIENCE - batch.spent, 0) if (members[members > 0] == self._alive[members > 0]).all() else 0
-
     def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
-        key = batch.pc, batch.mode
         try:
             following = block.function(batch)
         except MachineFault as fault:
@@ -529,10 +462,6 @@ class Device:
             return False
         self.executed += block.count * batch.count
         batch.spent += block.count
-        if self.memory.atomic_lanes:
-            if self.compiled is not None:
-                self.compiled.add_atomics(key, self.memory.atomic_lanes)
-            self.memory.atomic_lanes = 0
         if not isinstance(following, int):
             return self._is_whole(batch, following)
         if following < 0:
@@ -541,15 +470,13 @@ class Device:
         batch.pc = following
         return True
 
-    def is_together(self, batch: WaveBatch, execution: CompiledRun) -> bool:
+    def _is_together(self, batch: WaveBatch, execution: CompiledRun) -> bool:
         """Take note of what compiled code has executed; return whether the batch is whole."""
         self.executed += execution.count * batch.count + execution.rest
         batch.spent += execution.count + execution.rest // batch.count
         if execution.following is not None:
             return self._is_whole(batch, execution.following)
-        if execution.pause is not None:
-            self._pause(batch, execution.pause)
-        return execution.pause is None
+        return True
 
     def _breaks(self, batch: WaveBatch) -> bool:
         arrival = Arrival(self, batch)
@@ -666,7 +593,7 @@ class Device:
         trap = self.machine.traps_at(batch.pc).get(number, UNKNOWN_TRAP)
         reason, inputs = trap.reason, _trap_inputs(trap, batch)
         if reason in ("DEBUG_TRAP", "BREAKPOINT"):
-            if self._stops_at_faults and self.halt is None:
+            if self.stops_at_faults and self.halt is None:
                 reason = ": ".join(filter(None, (reason, inputs)))
                 self.halt = Halt(halts.TRAP, reason, batch.pc, lane_masks(batch.waves, executing(batch)))
             batch.pc += instruction.size
@@ -681,7 +608,7 @@ class Device:
         self.stopped.append((batch, fault.reason))
         masks = lane_masks(batch.waves, fault.lanes) or dict.fromkeys(batch.waves.tolist(), 0)
         self.stops.update(zip(batch.waves.tolist(), fault.stops(trap), strict=True))
-        if self._stops_at_faults and self.halt is None:
+        if self.stops_at_faults and self.halt is None:
             kind = halts.TRAP if fault.kind in TRAP_REASONS else halts.FAULT
             self.halt = Halt(kind, fault.reason, batch.pc, masks)
 

@@ -77,8 +77,6 @@ class MemoryAccess:
 
     apart: Lanes = None
     """The latest addresses in stacks that are buffers where a number is in several dwords."""
-    atomic_lanes = 0
-    """The lanes whose atomic operations have been done since the device set it to 0."""
 
     def __init__(
         self, memory: GlobalMemory, *, lanes: int, scratch_base: int = 0, apertures: tuple[int, int] = (0, 0)
@@ -834,7 +832,6 @@ class MemoryAccess:
             lanes = np.ones(full, bool) if mask is None else mask
             view = segment.views.get(shape.size)
             chosen = offsets[lanes]
-            self.atomic_lanes += len(chosen)
             if view is None or (chosen & (shape.size - 1)).any():
                 wrong = lanes & ((offsets & (shape.size - 1)) != 0)
                 detail = "the address of an atomic operation is not aligned"

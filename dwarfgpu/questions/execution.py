@@ -195,20 +195,22 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
     device = session(debugger, arguments.command).device
     device.use_compiled()
     compiled = device.compiled
-    regions, instructions, size = (0, 0, 0) if compiled is None else compiled.counted()
+    forms, instructions, size = (0, 0, 0) if compiled is None else compiled.counted()
     row = {
         "processor": device.processor, "lanes": device.lanes, "waves": device.machine.wave_count,
         "executed": device.executed, "jit": debugger.settings["jit"],
-        "compiler": None if compiled is None else compiled.compiler, "regions": regions, "instructions": instructions,
+        "compiler": None if compiled is None else compiled.compiler, "forms": forms, "instructions": instructions,
         "bytes": size, "problem": None if compiled is None else compiled.problem or None,
     }  # fmt: skip
-    what = "nothing is compiled" if compiled is None else f"{compiled.what} compiled by {compiled.compiler}"
+    what = (
+        "nothing is compiled" if compiled is None else f"each form of an instruction is compiled by {compiled.compiler}"
+    )
     if compiled is not None and compiled.problem:
         what = f"nothing more is compiled, because {compiled.compiler} failed: {compiled.problem}"
     waves, executed = counted(row["waves"], "wave"), counted(row["executed"], "instruction")
     lines = [f"{device.processor}, {waves} of {device.lanes} lanes, {executed} executed", f"jit {row['jit']}: {what}"]
-    if compiled is not None and regions:
-        where = f"{counted(instructions, 'instruction')} in {counted(regions, compiled.unit)}"
+    if compiled is not None and forms:
+        where = f"{counted(instructions, 'instruction')} in {counted(forms, 'form')}"
         lines.append(f"compiled: {where}, {counted(size, 'byte')}")
     return Document({"machine": row}, lines)
 

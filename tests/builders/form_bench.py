@@ -15,6 +15,7 @@ class FormBench:
     """The device of a bench, as forms see it."""
 
     breakpoints = {}  # noqa: RUF012 (nobody changes it)
+    stops_at_faults = True
     observer, executed, machine, seed, wave_count = None, 0, None, None, 0
     register_counts = 256, 256
 
@@ -56,7 +57,7 @@ class FormBench:
             place[...] = content
         try:
             batch = self.forms.entered(batch)
-            run = self.forms.run(batch, FOREVER, None, None, 0)
+            run = self.forms.run(batch, FOREVER, None, None, 0) if self.forms.executes(batch) else None
             if run is None:
                 return False
             for place, content in zip(self.contents, wanted, strict=True):

@@ -1,6 +1,6 @@
 """Machines whose buffers lie between pages without access, so that compiled code cannot leave them unseen.
 
-    python -m tests.builders.guarded start|end SEED COUNT on|forms
+    python -m tests.builders.guarded start|end SEED COUNT
 
 runs so many damaged kernels compiled, and compares them with the interpreter; an access beyond a buffer is a SIGSEGV.
 ``start`` and ``end`` say where the page begins that a buffer touches. ``beyond`` as a seed reads behind a buffer.
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.execution.compiled import regions
 from dwarfgpu.execution.forms import wave_states
 from dwarfgpu.machines.columns import Cells
 
@@ -64,10 +63,10 @@ def guard(*, at_end: bool) -> None:
         return plain(copy)
 
     Cells.of_bytes = staticmethod(of_bytes)  # type: ignore[method-assign, assignment]
-    regions.np = wave_states.np = GuardedNumpy(at_end=at_end)  # type: ignore[assignment]
+    wave_states.np = GuardedNumpy(at_end=at_end)  # type: ignore[assignment]
 
 
-def main(where: str, seed: str, count: int, jit: str) -> int:
+def main(where: str, seed: str, count: int) -> int:
     """Run damaged kernels; return 1 if one does not do what the interpreter does."""
     if seed == "beyond":
         ctypes.string_at(guarded(8, at_end=where == "end").ctypes.data + (8 if where == "end" else -1), 1)
@@ -77,10 +76,10 @@ def main(where: str, seed: str, count: int, jit: str) -> int:
 
     guard(at_end=where == "end")
     names = [f"{seed}/{number}" for number in range(count)]
-    found = list(frame.results(running.DRIVE, frame.Setting(Path(), jit=jit), names))
+    found = list(frame.results(running.DRIVE, frame.Setting(Path(), jit="on"), names))
     print(dict(Counter(each.end for each in found)))
     return 1 if any(each.failure for each in found) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]))
+    sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))

@@ -9,8 +9,8 @@ import numpy as np
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.batch import VCC, WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter
-from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
+from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.decoder import decode
 from tests.builders.form_bench import FormBench

@@ -5,11 +5,12 @@ import ctypes
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.compiled.native import NativeFunction, is_available
+from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.isa.formulas import FLAG, formulas
 from dwarfgpu.isa.semantics.columns import dtype_of
 from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, NotWritten
 from dwarfgpu.isa.semantics.rows import MEANINGS
+from tests.builders.native import compiled
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 LANES, COUNT = 8, 512
@@ -62,11 +63,11 @@ def function_of(formula, lanes):
 def computed(formula, lanes, sources):
     """Return the results of the machine code."""
     text, kinds = function_of(formula, lanes)
-    function = NativeFunction(text, "f")
+    function = compiled(text)
     results = [np.zeros(COUNT, np.uint8 if kind == FLAG else dtype_of(kind)) for kind in kinds]
     for at in range(0, COUNT, lanes):
         tables = [(ctypes.c_uint64 * 5)(*(array[at:].ctypes.data for array in arrays)) for arrays in (sources, results)]
-        function.call(ctypes.addressof((ctypes.c_uint64 * 2)(*map(ctypes.addressof, tables))))
+        function(ctypes.addressof((ctypes.c_uint64 * 2)(*map(ctypes.addressof, tables))))
     return results
 
 

@@ -7,9 +7,10 @@ import shutil
 import pytest
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.compiled import native
-from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.control import checkpoints
+from dwarfgpu.execution.forms import native
+from dwarfgpu.execution.forms.engine import library
+from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.stopping import WAYS_BACK
 from tests.builders.commands import run as command_line
@@ -153,7 +154,7 @@ def test_what_is_compiled_is_told(launched):
     row = ask(launched, "info machine --json")["machine"]
     assert (row["jit"], row["executed"], row["lanes"]) == ("on", 682, 32)
     assert row["compiler"].startswith("LLVM ")
-    assert row["regions"] > 0 < row["bytes"]
+    assert row["forms"] > 0 < row["bytes"]
     assert launched.fails("set jit now").kind == "bad_setting"
 
 
@@ -162,7 +163,8 @@ def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
     def fails(*_args):
         raise RuntimeError("no such processor")
 
-    monkeypatch.setattr(native, "_loaded", fails)
+    library.cache_clear()
+    monkeypatch.setattr(native, "_object_code", fails)
     launched(IN_LANES, "set jit on", "run", "bt")
     line = launched("info machine").splitlines()[1]
     assert line.startswith("jit on: nothing more is compiled, because LLVM ")

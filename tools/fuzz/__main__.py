@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", default="0", help="what the inputs depend on (0)")
     parser.add_argument("--file", "--kind", "--processor", dest="only", action="append", default=[], metavar="GLOB",
                         help="only such; repeatable")  # fmt: skip
-    parser.add_argument("--jit", choices=("off", "on", "forms"), default="off", help="how kernels are compiled")
+    parser.add_argument("--jit", choices=("off", "on"), default="off", help="how kernels are compiled")
     parser.add_argument("--limit", type=float, metavar="S", help="how long one question may take")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes (1)")
     parser.add_argument("--replay", metavar="NAME", help="the input of a finding")

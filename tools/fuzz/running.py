@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.compiled.regions import MOST_REGIONS, CompiledRegions
 from dwarfgpu.execution.control.profile import Profile
 from dwarfgpu.execution.control.report import report
 from dwarfgpu.execution.control.running import Running
@@ -39,7 +38,6 @@ from dwarfgpu.render.values import value_text
 from fuzz.frame import ROOT, Asking, Chance, Drive, Setting, Steps, Wrong
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.compiled.block_code import BlockCode, CompiledRegion
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
@@ -235,26 +233,6 @@ def hashed(machine: Gpu) -> str:
     return found.hexdigest()
 
 
-def keep_compiled() -> None:
-    """Let all machines share what is compiled: of a damaged kernel only the blocks that differ are compiled anew."""
-    plain = CompiledRegions._region  # noqa: SLF001
-    known: dict[Any, CompiledRegion] = {}
-
-    def region(self: CompiledRegions, blocks: list[BlockCode]) -> CompiledRegion:
-        device = self.device
-        key = device.processor, device.lanes, frozenset(self.differing), *device.special_sources().values(), *(
-            (each.start, each.mode, each.following, each.ending, *(made.data for _at, made in each.instructions))
-            for each in blocks
-        )  # fmt: skip
-        if key not in known:
-            if len(known) >= MOST_REGIONS:
-                del known[next(iter(known))]
-            known[key] = plain(self, blocks)
-        return known[key]
-
-    CompiledRegions._region = region  # type: ignore[method-assign]  # noqa: SLF001
-
-
 def watched(launched: Launched, watch: str) -> Halt:
     """Run a kernel as `dwarfgpu run` does with an option, and write what it says."""
     running = Running(launched)
@@ -312,8 +290,6 @@ def checked(machine: Gpu, halt: Halt) -> str:
 
 def begin(setting: Setting) -> Steps:
     file_names()
-    if setting.jit == "on":
-        keep_compiled()
 
     def steps(chance: Chance) -> Asking:
         name = f"{chance.seed_text}/{chance.number}"

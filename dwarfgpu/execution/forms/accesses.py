@@ -9,15 +9,25 @@ from __future__ import annotations
 import re
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCALAR_LOAD, SCRATCH, SIZES, AccessShape, shape_of
-from dwarfgpu.execution.batch import EXEC
 from dwarfgpu.execution.block_writer import needed, register_of
-from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
 from dwarfgpu.execution.forms.buffers import buffer_places, stack_row
-from dwarfgpu.execution.forms.dispatcher import DECLARED, FIND, FLAT_SPACE, GLOBAL_SPACE, PRIVATE_SPACE, RESOLVE
-from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, lane_numbers
+from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
 from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.execution.forms.memory_functions import (
+    CHECK_LOCAL,
+    DECLARED,
+    FIND,
+    FLAT_SPACE,
+    GLOBAL_SPACE,
+    PRIVATE_SPACE,
+    READ,
+    READ_LOCAL,
+    RESOLVE,
+    WRITE,
+    WRITE_LOCAL,
+)
 from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -45,10 +55,10 @@ def write_access(writer: FormWriter, instruction: GpuInstruction) -> bool:
 class _Places:
     """Where the lanes have their numbers: addresses of the host in memory of the function."""
 
-    starts: tuple[str, ...]
-    """The rows of addresses: one for each offset of the instruction."""
-    step: int | None
-    """The distance of a number to the next; None if the row behind the first one has that of each lane."""
+    start: str
+    """Where the addresses are."""
+    step: str
+    """The distance of a number to the next."""
 
 
 # --- Loads and stores ---------------------------------------------------------------------------------------------
@@ -69,70 +79,68 @@ def _write_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
     half = shape.half if target.half is None else target.half
     if _write_private_row(writer, instruction, shape, registers, is_load=is_load):
         return
+    if shape.space == LOCAL and shape.size == 4:
+        _move_local(writer, instruction, shape, registers, is_load=is_load)
+        return
     places = _places(writer, instruction, shape)
     writer.end_checks()
     rows = [writer.know(register) if is_load else writer.row(register)[0] for register in registers]
-    if shape.size != 4 or len(rows) > 1:
-        _move_lanes(writer, places, shape, rows, half, is_load=is_load)
+    if shape.size < 4:
+        _move_parts(writer, places.start, shape, rows[0], half, is_load=is_load)
         return
-    together, apart, moved = (writer.ir.name(stem) for stem in ("together", "apart", "moved"))
-    writer.fork(_is_row(writer, places.starts[0]), together, apart)
-    writer.label(together)
-    memory, whole = writer.load("ptr", places.starts[0], 64), writer.vectors.type(WORD)
-    read, written = (memory, rows[0]) if is_load else (rows[0], memory)
-    writer.ir.do(f"store {whole} {writer.load(whole, read)}, ptr {written}, align 4")
-    writer.jump(moved)
-    writer.label(apart)
-    _move_lanes(writer, places, shape, rows, half, is_load=is_load)
-    writer.jump(moved)
-    writer.label(moved)
+    helper = _helper(writer, READ if is_load else WRITE)
+    numbers = f"i64 {writer.active_lanes()}, i64 {places.step}, i64 {shape.count}, ptr {rows[0]}"
+    writer.ir.do(f"call void {helper}(ptr {places.start}, {numbers})")
 
 
-def _is_row(writer: FormWriter, places: str) -> str:
-    """Return whether all lanes execute, and their dwords lie one behind the other."""
-    vectors, one, kind = writer.vectors, writer.one, f"u{writer.lanes}"
-    first = vectors.spread(writer.load("i64", places, 64), LONG)
-    at = vectors.operate("sub", LONG, writer.load(vectors.type(LONG), places, 64), first)
-    distances = lane_numbers("i64", (4 * lane for lane in range(writer.lanes)))
-    elsewhere = writer.bits(vectors.operate("icmp ne", LONG, at, distances))
-    idle = one.operate("xor", kind, writer.mask(EXEC), "-1")
-    return one.operate("icmp eq", kind, one.operate("or", kind, elsewhere, idle), "0")
-
-
-def _move_lanes(
-    writer: FormWriter, places: _Places, shape: AccessShape, rows: list[str], half: int | None, *, is_load: bool
+def _move_local(
+    writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, registers: list[int], *, is_load: bool
 ) -> None:
-    """Move the numbers of each lane by itself."""
-    if is_load:
-        with writer.each_lane() as lane:
-            found = _numbers_of(writer, places, shape, lane)
-            values = [writer.load(f"i{8 * shape.size}", place, 1) for place in found]
-            for row, value in zip(rows, values, strict=True):
-                _put(writer, shape, row, lane, value, half)
-        return
-    for number, row in enumerate(rows):  # the last lane wins for each number in turn
-        with writer.each_lane() as lane:
-            value = writer.load("i32", writer.lane_at(row, lane))
-            if shape.size < 4:
-                value = writer.one.operate("lshr", WORD, value, "16") if half == 1 else value
-                value = writer.one.resized(value, WORD, f"u{8 * shape.size}")
-            place = _numbers_of(writer, places, shape, lane)[number]
-            writer.ir.do(f"store i{8 * shape.size} {value}, ptr {place}, align 1")
+    """Move dwords between registers and local memory."""
+    numbers, whole = writer.row(writer.vector_register(needed(instruction, "addr")))[0], writer.vectors.type(WORD)
+    offsets = [writer.number(offset) for offset in local_offsets(instruction, shape)]
+    if is_load:  # it may write the register that has the places
+        kept = writer.room("numbers", writer.lanes, "i32")
+        writer.ir.do(f"store {whole} {writer.load(whole, numbers, 64)}, ptr {kept}, align 64")
+        numbers = kept
+    for offset in offsets:
+        _check_local(writer, shape, numbers, offset)
+    writer.end_checks()
+    rows = [writer.know(register) if is_load else writer.row(register)[0] for register in registers]
+    helper, local = _helper(writer, READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
+    for offset, row in zip(offsets, rows[:: shape.count], strict=True):
+        base = writer.at(local, writer.one.resized(offset, WORD, LONG))
+        rest = f"i64 {writer.active_lanes()}, i64 4, i64 {shape.count}, ptr {row}, ptr {base}"
+        writer.ir.do(f"call void {helper}(ptr {numbers}, {rest})")
 
 
-def _numbers_of(writer: FormWriter, places: _Places, shape: AccessShape, lane: str) -> list[str]:
-    """Return where a lane has its numbers."""
-    found, step = [], ""
-    if places.step is None and shape.count > 1:
-        behind = writer.one.operate("add", LONG, lane, str(writer.lanes))
-        step = writer.load("i64", writer.lane_at(places.starts[0], behind, 8), 8)
-    for start in places.starts:
+def _check_local(writer: FormWriter, shape: AccessShape, numbers: str, offset: str) -> None:
+    """Let Python execute an access of which a lane is not in local memory."""
+    rest = f"i64 {writer.active_lanes()}, i32 {offset}, i32 {shape.size * shape.count}"
+    writer.refuse_unless(writer.ir.put(f"call i1 {_helper(writer, CHECK_LOCAL)}(ptr %wave, ptr {numbers}, {rest})"))
+
+
+def _helper(writer: FormWriter, name: str) -> str:
+    """Declare a function for waves of this size; return its name in the text."""
+    name = f"{name}{writer.lanes}"
+    writer.ir.declared[name] = DECLARED[name]
+    return f"@{name}"
+
+
+def _move_parts(
+    writer: FormWriter, start: str, shape: AccessShape, row: str, half: int | None, *, is_load: bool
+) -> None:
+    """Move the numbers of lanes that are smaller than a dword, one for each."""
+    kind = f"u{8 * shape.size}"
+    with writer.each_lane() as lane:
         place = writer.load("ptr", writer.lane_at(start, lane, 8), 8)
-        for number in range(shape.count):
-            if number:
-                place = writer.at(place, step or str(places.step))
-            found.append(place)
-    return found
+        if is_load:
+            _put(writer, shape, row, lane, writer.load(writer.one.type(kind), place, 1), half)
+        else:
+            value = writer.load("i32", writer.lane_at(row, lane))
+            value = writer.one.operate("lshr", WORD, value, "16") if half == 1 else value
+            value = writer.one.resized(value, WORD, kind)
+            writer.ir.do(f"store {writer.one.type(kind)} {value}, ptr {place}, align 1")
 
 
 def _put(writer: FormWriter, shape: AccessShape, row: str, lane: str, value: str, half: int | None) -> None:
@@ -189,7 +197,6 @@ def _scratch_row(writer: FormWriter, instruction: GpuInstruction, count: int) ->
 
 def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> _Places:
     """Write the search for the places that lanes reach."""
-    total = shape.size * shape.count
     if shape.space == LOCAL:
         return _local_places(writer, instruction, shape)
     if shape.space == SCRATCH:
@@ -199,15 +206,12 @@ def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape)
             address = writer.vectors.operate("add", LONG, address, wide)
         if writer.generation >= 12:
             address = writer.vectors.operate("and", LONG, address, writer.vectors.constant(LOW, LONG))
-        return _Places((_resolved(writer, address, total, shape.size, PRIVATE_SPACE),), 4 * writer.lanes)
+        return _resolved(writer, address, shape, PRIVATE_SPACE)
     if shape.space == BUFFER:
-        address, private = buffer_places(writer, instruction, shape)
-        if private is not None:
-            return _Places((private,), None)
-        return _Places((_searched(writer, address, shape, GLOBAL_SPACE),), shape.size)
+        address, step = buffer_places(writer, instruction, shape)
+        return _Places(_kept(writer, address), step) if step else _resolved(writer, address, shape, GLOBAL_SPACE)
     space = FLAT_SPACE if shape.space == FLAT else GLOBAL_SPACE
-    start = _searched(writer, _address(writer, instruction), shape, space)
-    return _Places((start,), None if shape.space == FLAT else shape.size)
+    return _resolved(writer, _address(writer, instruction), shape, space)
 
 
 def _lane_offset(instruction: GpuInstruction) -> int | None:
@@ -247,62 +251,32 @@ def _address(writer: FormWriter, instruction: GpuInstruction) -> str:
     return vectors.operate("add", LONG, number, vectors.spread(base, LONG))
 
 
-def _kept(writer: FormWriter, address: str, name: str = "places") -> str:
+def _kept(writer: FormWriter, address: str) -> str:
     """Put addresses into memory of the function."""
-    room = writer.room(name, 2 * writer.lanes, "i64")
+    room = writer.room("places", writer.lanes, "i64")
     writer.ir.do(f"store {writer.vectors.type(LONG)} {address}, ptr {room}, align 64")
     return room
 
 
-def _resolved(writer: FormWriter, address: str, total: int, size: int, space: int) -> str:
-    """Write the search for the address of each lane."""
-    room, name = _kept(writer, address), f"{RESOLVE}{writer.lanes}"
-    writer.ir.declared[name] = DECLARED[name]
-    numbers = f"i64 {writer.active_lanes()}, i64 {total}, i64 {size}, i64 {space}"
-    writer.refuse_unless(writer.ir.put(f"call i1 @{name}(ptr %wave, ptr {room}, {numbers})"))
-    return room
-
-
-def _searched(writer: FormWriter, address: str, shape: AccessShape, space: int) -> str:
-    """Write the search for global or generic addresses: in the latest segment, or for each lane alone."""
-    vectors, one, ir = writer.vectors, writer.one, writer.ir
-    total = shape.size * shape.count
-    table = writer.field(Place.TABLE, "ptr")
-    cells = {cell: writer.at(table, str(8 * cell)) for cell in (Cell.LATEST, Cell.SEGMENTS)}
-    latest = one.operate("mul", LONG, writer.load("i64", cells[Cell.LATEST], 8), "24")
-    segment = writer.at(writer.load("ptr", cells[Cell.SEGMENTS], 8), latest)
-    start, whole, host = (writer.load("i64", writer.at(segment, str(8 * at)), 8) for at in range(3))
-    offset = vectors.operate("sub", LONG, address, vectors.spread(start, LONG))
-    room = one.intrinsic("usub.sat", LONG, one.operate("add", LONG, whole, "1"), str(total))
-    outside = vectors.operate("icmp uge", LONG, offset, vectors.spread(room, LONG))
-    near, far, found = (ir.name(stem) for stem in ("near", "far", "found"))
-    writer.fork(writer.none(outside), near, far)
-    writer.label(near)
-    place = _kept(writer, vectors.operate("add", LONG, offset, vectors.spread(host, LONG)))
-    if space == FLAT_SPACE and shape.count > 1:
-        steps = writer.lane_at(place, str(writer.lanes), 8)
-        ir.do(f"store {vectors.type(LONG)} {vectors.constant(shape.size, LONG)}, ptr {steps}, align 64")
-    writer.jump(found)
-    writer.label(far)
-    _resolved(writer, address, total, shape.size, space)
-    writer.jump(found)
-    writer.label(found)
-    return place
+def _resolved(writer: FormWriter, address: str, shape: AccessShape, space: int) -> _Places:
+    """Write the search for the addresses of lanes."""
+    room, helper = _kept(writer, address), _helper(writer, RESOLVE)
+    numbers = f"i64 {writer.active_lanes()}, i64 {shape.size * shape.count}, i64 {shape.size}, i64 {space}"
+    step = writer.ir.put(f"call i64 {helper}(ptr %wave, ptr {room}, {numbers})")
+    writer.refuse_unless(writer.one.operate("icmp ne", LONG, step, "0"))
+    return _Places(room, step)
 
 
 def _local_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> _Places:
-    vectors = writer.vectors
-    register = writer.vector_register(needed(instruction, "addr"))
-    local, size = writer.field(Place.LOCAL), writer.field(Place.LOCAL_SIZE)
-    rooms = []
-    for number, offset in enumerate(local_offsets(instruction, shape)):
-        place = vectors.operate("add", WORD, writer.read(register), vectors.spread(writer.number(offset), WORD))
-        place = vectors.resized(place, WORD, LONG)
-        end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
-        outside = vectors.operate("icmp ugt", LONG, end, vectors.spread(size, LONG))
-        writer.refuse_unless(writer.none(outside))
-        rooms.append(_kept(writer, vectors.operate("add", LONG, place, vectors.spread(local, LONG)), f"places{number}"))
-    return _Places(tuple(rooms), shape.size)
+    """Write the search for numbers of local memory that are no dwords, or change."""
+    vectors, row = writer.vectors, writer.row(writer.vector_register(needed(instruction, "addr")))[0]
+    (distance,) = local_offsets(instruction, shape)
+    offset = writer.number(distance)
+    _check_local(writer, shape, row, offset)
+    number = writer.load(vectors.type(WORD), row, 64)
+    place = vectors.resized(vectors.operate("add", WORD, number, vectors.spread(offset, WORD)), WORD, LONG)
+    place = vectors.operate("add", LONG, place, vectors.spread(writer.field(Place.LOCAL), LONG))
+    return _Places(_kept(writer, place), str(shape.size))
 
 
 # --- Atomic operations --------------------------------------------------------------------------------------------
@@ -337,7 +311,7 @@ def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: Access
         for row in rows:
             parts = [writer.load("i32", writer.lane_at(each, lane)) for each in row]
             values.append(parts[0] if words == 1 else writer.joined(*parts))
-        place = writer.load("ptr", writer.lane_at(places.starts[0], lane, 8), 8)
+        place = writer.load("ptr", writer.lane_at(places.start, lane, 8), 8)
         old = writer.load(one.type(kind), place, 1)
         new = change(one, number, *(one.view(each, kind, number) for each in (old, *values)))
         ir.do(f"store {one.type(kind)} {one.view(new, number, kind)}, ptr {place}, align 1")
@@ -350,7 +324,7 @@ def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: Access
 def _check_alignment(writer: FormWriter, places: _Places, shape: AccessShape) -> None:
     """Let Python stop the waves that have an address which is not aligned."""
     vectors = writer.vectors
-    place = writer.load(vectors.type(LONG), places.starts[0], 64)
+    place = writer.load(vectors.type(LONG), places.start, 64)
     low = vectors.operate("and", LONG, place, vectors.constant(shape.size - 1, LONG))
     writer.refuse_unless(writer.none(vectors.operate("icmp ne", LONG, low, vectors.constant(0, LONG))))
 

@@ -32,6 +32,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
     if name in ("s_branch", "s_call_b64"):
         if name in CALLS:
             writer.rule |= Rule.IS_NOTED | Rule.IS_CALL
+            writer.end_checks()
             writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
         writer.leave(_target(writer, instruction))
     elif name in _CONDITIONS:

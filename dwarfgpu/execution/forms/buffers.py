@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dwarfgpu.execution.access_shapes import AccessShape
 from dwarfgpu.execution.block_writer import needed
-from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, lane_numbers
-from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.execution.forms.layout import MemoryCell, Place
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
@@ -47,17 +46,18 @@ def _resource(writer: FormWriter, instruction: GpuInstruction) -> _BufferWords:
     return _BufferWords(words, base, scalar, limit, one.operate("and", FLAG, is_stack, is_swizzled), is_plain)
 
 
-def buffer_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> tuple[str, str | None]:
-    """Return the addresses of lanes, to be searched; or, for a form of a stack, nothing and where the places are."""
+def buffer_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> tuple[str, str]:
+    """Return the addresses of lanes, to be searched; for a form of a stack those of the host, and their distance."""
     resource, one, vectors = _resource(writer, instruction), writer.one, writer.vectors
     offset = _lane_offsets(writer, instruction)
     end = vectors.operate("add", LONG, offset, vectors.constant(shape.size * shape.count, LONG))
     writer.refuse_unless(writer.none(vectors.operate("icmp ugt", LONG, end, vectors.spread(resource.limit, LONG))))
     if _is_stack_access(writer, instruction):
-        return "", _stack_places(writer, _stack(writer, resource), offset, shape)
+        stack = _stack(writer, resource)
+        return _stack_places(writer, stack, offset, shape), stack.step
     writer.refuse_unless(resource.is_plain)
     start = one.operate("add", LONG, resource.base, resource.scalar)
-    return vectors.operate("add", LONG, offset, vectors.spread(start, LONG)), None
+    return vectors.operate("add", LONG, offset, vectors.spread(start, LONG)), ""
 
 
 def stack_row(writer: FormWriter, instruction: GpuInstruction, count: int) -> tuple[str, str] | None:
@@ -140,7 +140,7 @@ def _stack(writer: FormWriter, resource: _BufferWords) -> _StackOfWave:
     table = writer.field(Place.TABLE, "ptr")
     scratch_base, whole, scratch = (
         writer.load("i64", writer.at(table, str(8 * cell)), 8)
-        for cell in (Cell.SCRATCH_BASE, Cell.SCRATCH_WHOLE, Cell.SCRATCH)
+        for cell in (MemoryCell.SCRATCH_BASE, MemoryCell.SCRATCH_WHOLE, MemoryCell.SCRATCH)
     )
     span = one.operate("and", WORD, one.operate("lshr", WORD, words[3], "21"), "3")
     start = one.operate("sub", LONG, resource.base, scratch_base)
@@ -157,7 +157,7 @@ def _stack(writer: FormWriter, resource: _BufferWords) -> _StackOfWave:
 
 
 def _stack_places(writer: FormWriter, stack: _StackOfWave, offset: str, shape: AccessShape) -> str:
-    """Write the search in a stack; return where the places are, and behind them the distance of numbers."""
+    """Write the search in a stack; return the addresses of the host."""
     one, vectors, step = writer.one, writer.vectors, stack.step
     within = vectors.operate("and", LONG, offset, vectors.constant(3, LONG))
     at = vectors.operate("lshr", LONG, offset, vectors.constant(2, LONG))
@@ -176,10 +176,4 @@ def _stack_places(writer: FormWriter, stack: _StackOfWave, offset: str, shape: A
         wrong.append(vectors.operate("icmp ugt", LONG, of_dword, vectors.constant(4 - shape.size, LONG)))
     for flags in wrong:
         writer.refuse_unless(writer.none(flags))
-    room = writer.room("places", 2 * writer.lanes, "i64")
-    kind = vectors.type(LONG)
-    host = vectors.operate("add", LONG, at, vectors.spread(stack.scratch, LONG))
-    writer.ir.do(f"store {kind} {host}, ptr {room}, align 64")
-    steps = writer.lane_at(room, str(writer.lanes), 8)
-    writer.ir.do(f"store {kind} {vectors.spread(step, LONG)}, ptr {steps}, align 64")
-    return room
+    return vectors.operate("add", LONG, at, vectors.spread(stack.scratch, LONG))

@@ -1,4 +1,4 @@
-"""How the batches of a device run as forms: the part of `Device` that today's compiled regions have, too.
+"""How the batches of a device run as forms.
 
 A batch runs until a block ends where the turn does, waves part, or an instruction has no form. That one is executed
 by Python; then forms go on.
@@ -8,38 +8,64 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
-from dwarfgpu.execution.compiled.block_code import SPAN, CompiledRun
-from dwarfgpu.execution.compiled.memory_table import MemoryTable, address_of
-from dwarfgpu.execution.compiled.native import CompilerError, compiler
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
+from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
+from dwarfgpu.execution.forms.native import CompilerError, compiler
 from dwarfgpu.execution.forms.program import FormHost, FormProgram
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
+from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
 
+SPAN = 1 << 20
+"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 HOT = 1 << 16
 """How many waves have been at an instruction before a stretch is compiled from there on.
 
 Each of them then takes about 5 ns less for an instruction of the stretch, which takes a millisecond to compile.
 """
-NEVER = (1 << 62) - 1
+WAIT = 50_000
+"""How long Python executes in a process before forms are compiled, where they wait: about as long as LLVM is loaded.
+
+The unit is a microsecond: an instruction takes about 2, and as much for 2,800 lanes more.
+"""
+MOST_PROGRAMS = 64
+"""The programs that are kept: waves that change MODE again and again have other ones each time."""
 _TOP = (1 << 64) - 1
 """A slot behind all."""
+
+
+@immutable
+class CompiledRun:
+    """What a batch has done in compiled code."""
+
+    count: int
+    """The instructions that each wave has executed."""
+    following: Any = None
+    """The address of each wave, where they part."""
+    since: int = 0
+    """How many instructions of a block the interpreter would have executed there."""
+    is_inside: bool = False
+    """Whether the next instruction is to be interpreted."""
+    is_whole: bool = False
+    """Whether a block has ended where another batch may get its turn."""
+    rest: int = 0
+    """The instructions that waves have executed one by one, counted for each of them."""
 
 
 class CompiledForms:
     """The forms of a device."""
 
-    what, unit = "each form of an instruction is", "form"
-    ready = None
+    _waited: ClassVar[float] = 0
+    """How long Python has executed for those that wait."""
 
-    def __init__(self, device: FormHost) -> None:
-        self.device, self.hot = device, HOT
+    def __init__(self, device: FormHost, *, waits: bool = False) -> None:
+        self.device, self.hot, self.waits = device, HOT, waits
         self.problem = ""
         """Why nothing is compiled any more."""
         self._table = MemoryTable()
@@ -50,16 +76,17 @@ class CompiledForms:
         self._place = ctypes.addressof(self._cells)
         self._calls = (ctypes.c_uint64 * MOST_CALLS)()
         self._cells[TurnCell.CALLS] = ctypes.addressof(self._calls)
-        try:
-            self._library = library(keeps_code=device.machine.keeps_code)
-            self._run = self._library.run
-        except CompilerError as error:
-            self.problem = str(error)
+        self._library: Any = None
+        self._executed = 0
 
-    @property
-    def has_all_code(self) -> bool:
-        """Whether Python executes only single instructions, between two of compiled code."""
-        return not self.problem
+    def _begins(self) -> bool:
+        """Prepare to compile; return whether that can be done, and is worth it."""
+        if self._library is None and not self.problem and not (self.waits and self._waited < WAIT):
+            try:
+                self._library = library(keeps_code=self.device.machine.keeps_code)
+            except CompilerError as error:
+                self.problem = str(error)
+        return self._library is not None and not self.problem
 
     @property
     def compiler(self) -> str:
@@ -67,16 +94,10 @@ class CompiledForms:
 
     def counted(self) -> tuple[int, int, int]:
         """Return how many forms the process has, their instructions in programs, and the bytes of machine code."""
-        if self.problem:
+        if self._library is None or self.problem:
             return 0, 0, 0
         count = sum(program.count for program in self._programs.values())
         return len(self._library), count, self._library.size
-
-    def begin(self, batches: list[WaveBatch]) -> None:
-        """Prepare for the waves of a launch."""
-
-    def add_atomics(self, _key: tuple[int, int], _lanes: int) -> None:
-        """Forms do not depend on how often something runs."""
 
     def forget(self, address: int) -> None:
         """Let waves leave forms at an address."""
@@ -87,7 +108,11 @@ class CompiledForms:
         """Return a batch with its registers where forms have them, if forms can reach all memory."""
         device, counts = self.device, self.device.register_counts
         memory = device.memory
-        is_plain = not self.problem and device.observer is None and device.machine.seed is None and not memory.is_weak
+        if not self._begins():
+            executed, self._executed = device.executed - self._executed, device.executed
+            CompiledForms._waited += max(executed, 0) * (2 / batch.count + batch.lanes / 1400)
+            return batch
+        is_plain = device.observer is None and device.machine.seed is None and not memory.is_weak
         if not is_plain or not self._table.can_reach_all(memory):
             return batch
         if counts != self._counts:
@@ -101,18 +126,15 @@ class CompiledForms:
             return batch
         return states.enter(batch)
 
-    def run_together(self, batch: WaveBatch, left: int, _limit: int | None) -> tuple[WaveBatch, int, int, bool]:
-        """Let the batch go on by itself."""
-        return batch, left, 0, False
-
-    def run(
-        self, batch: WaveBatch, left: int, nearest: int | None, limit: int | None, since: int
-    ) -> CompiledRun | None:
-        """Let a batch execute forms from where it is, as `CompiledRegions.run` does."""
-        device, memory, cells = self.device, self.device.memory, self._cells
+    def executes(self, batch: WaveBatch) -> bool:
+        """Return whether Python executes only what has no form of the instructions of a batch."""
+        memory = self.device.memory
         is_seen = memory.watch is not None or memory.watch_waves is not None
-        if self.problem or is_seen or not isinstance(batch, FormBatch) or not self._table.can_reach_all(memory):
-            return None
+        return isinstance(batch, FormBatch) and not self.problem and not is_seen and self._table.can_reach_all(memory)
+
+    def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
+        """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
+        device, cells = self.device, self._cells
         program = self._program(batch)
         if program is None:
             return None
@@ -123,11 +145,12 @@ class CompiledForms:
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
         cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
+        cells[TurnCell.ASKS] = device.stops_at_faults
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0
         while True:
             cells[TurnCell.TURN], cells[TurnCell.MOST] = max(left - done, 0), max(most - done, 0)
-            reason = self._run(self._place)
+            reason = self._library.run(self._place)
             done += cells[TurnCell.EXECUTED]
             batch.pc = program.address_of(cells[TurnCell.SLOT])
             if reason == TurnExit.HOT:
@@ -181,5 +204,7 @@ class CompiledForms:
         segment = self.device.memory.memory.segment_of(batch.pc, batch.pc)
         if segment is None:
             return None
+        if len(self._programs) >= MOST_PROGRAMS:
+            self._programs.clear()
         found = self._programs[segment.start, batch.mode] = FormProgram(self.device, segment, batch.mode)
         return found

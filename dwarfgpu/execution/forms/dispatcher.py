@@ -1,14 +1,14 @@
-"""The functions of LLVM IR that call forms and search memory for them.
+"""The function of LLVM IR that calls forms.
 
 Waves run in the order of the interpreter: all waves of a batch execute an instruction that reads or writes memory
 before any of them goes on. Between two such instructions no wave sees what another does, so each goes alone. Where it
-is hot, it goes in stretches. A wave may refuse an access to private memory then, when others have gone on.
+is hot, it goes in stretches. If a wave refuses an instruction when others have gone on, it stays, and so do all behind
+it if they would execute that one in turn.
 """
 
 from __future__ import annotations
 
 from dwarfgpu.execution.block_writer import LONGEST
-from dwarfgpu.execution.compiled.layout import Cell
 from dwarfgpu.execution.forms.layout import (
     HEAT,
     MOST_CALLS,
@@ -21,17 +21,9 @@ from dwarfgpu.execution.forms.layout import (
     TurnCell,
     TurnExit,
 )
+from dwarfgpu.execution.forms.memory_functions import FUNCTIONS as MEMORY_FUNCTIONS
+from dwarfgpu.execution.forms.memory_functions import memory_functions
 
-FIND = "forms_find"
-"""``i64 @forms_find(ptr table, i64 address, i64 size)``: the address of the host; 0 where there is no memory."""
-RESOLVE = "forms_resolve"
-"""``i1 @forms_resolve32(ptr wave, ptr places, i64 lanes, i64 size, i64 unit, i64 space)``, and with 64.
-
-``places`` has the address of each lane, and behind those room for the distance of its next number. Addresses of some
-lanes become addresses of the host; false if one of them has no memory, or a number would be in two dwords of private
-memory.
-"""
-GLOBAL_SPACE, FLAT_SPACE, PRIVATE_SPACE = 0, 1, 2
 RUN = "forms_run"
 """``i64 @forms_run(ptr cells)``: let the waves of a batch run; return a `TurnExit`."""
 
@@ -55,7 +47,8 @@ entry:
 {_cell("waves", TurnCell.WAVES, "ptr")}{_cell("count", TurnCell.COUNT)}{_cell("begin", TurnCell.SLOT, "ptr")}\
 {_cell("before", TurnCell.SINCE)}{_cell("turn", TurnCell.TURN)}\
 {_cell("nearest", TurnCell.NEAREST, "ptr")}{_cell("most", TurnCell.MOST)}\
-{_cell("hot", TurnCell.HOT)}
+{_cell("hot", TurnCell.HOT)}{_cell("asks.number", TurnCell.ASKS)}
+  %asks.all = trunc i64 %asks.number to i1
   %are.several = icmp ugt i64 %count, 1
   %count.short = trunc i64 %count to i32
   br label %at
@@ -91,8 +84,11 @@ chosen:
   %ahead = phi i64 [ %length, %long ], [ 1, %short ]
   %in.stretch = phi i1 [ true, %long ], [ false, %short ]
   %in.step = trunc i32 %rule to i1
-  %is.careful = or i1 %are.several, %in.stretch
-  %asks = and i1 %in.step, %is.careful
+  %begin.noted = and i32 %rule, {int(Rule.IS_NOTED)}
+  %is.begin.noted = icmp ne i32 %begin.noted, 0
+  %is.careful = or i1 %asks.all, %is.begin.noted
+  %is.asked.for = and i1 %is.careful, %are.several
+  %asks = and i1 %in.step, %is.asked.for
   br i1 %asks, label %ask, label %wave
 ask:
   %asked = phi i64 [ 0, %chosen ], [ %asked.next, %agreed ]
@@ -133,7 +129,23 @@ refusing:
   %moved = add nuw i64 %k.before, %moved.inside
   %moved.before = add nuw i64 %moved, %number
   %is.nobody = icmp eq i64 %moved.before, 0
-  br i1 %is.nobody, label %stopped, label %behind
+  br i1 %is.nobody, label %stopped, label %some.went
+some.went:
+  %in.turn = and i1 %in.step, %at.begin
+  br i1 %in.turn, label %hold, label %behind
+hold:
+  %held = phi i64 [ %number, %some.went ], [ %held.next, %hold ]
+  %held.goes = phi ptr [ %stays, %some.went ], [ %slot, %hold ]
+  %held.wave.at = getelementptr ptr, ptr %waves, i64 %held
+  %held.wave = load ptr, ptr %held.wave.at
+  %held.at = getelementptr i8, ptr %held.wave, i64 {int(Place.NEXT)}
+  store ptr %held.goes, ptr %held.at
+  %held.next = add nuw i64 %held, 1
+  %more.held = icmp ult i64 %held.next, %count
+  br i1 %more.held, label %hold, label %held.all
+held.all:
+  %held.sum = add nuw i64 %sum.before, %moved
+  br label %tear
 executed:
   %now.ends = and i32 %now.rule, {int(Rule.ENDS_BLOCK)}
   %is.last = icmp ne i32 %now.ends, 0
@@ -150,10 +162,10 @@ meet:
   %meets = trunc i32 %next.rule to i1
   br i1 %meets, label %behind, label %step
 behind:
-  %goes = phi ptr [ %next, %executed ], [ %next, %look ], [ %next, %meet ], [ %stays, %refusing ]
-  %steps = phi i64 [ %k, %executed ], [ %k, %look ], [ %k, %meet ], [ %moved, %refusing ]
-  %has.ended = phi i1 [ %is.last, %executed ], [ false, %look ], [ false, %meet ], [ false, %refusing ]
-  %torn = phi i1 [ %torn.before, %executed ], [ %torn.before, %look ], [ %torn.before, %meet ], [ true, %refusing ]
+  %goes = phi ptr [ %next, %executed ], [ %next, %look ], [ %next, %meet ], [ %stays, %some.went ]
+  %steps = phi i64 [ %k, %executed ], [ %k, %look ], [ %k, %meet ], [ %moved, %some.went ]
+  %has.ended = phi i1 [ %is.last, %executed ], [ false, %look ], [ false, %meet ], [ false, %some.went ]
+  %torn = phi i1 [ %torn.before, %executed ], [ %torn.before, %look ], [ %torn.before, %meet ], [ true, %some.went ]
   %sum = add nuw i64 %sum.before, %steps
   %is.one = icmp eq i64 %number, 0
   %first = select i1 %is.one, ptr %goes, ptr %first.before
@@ -167,7 +179,8 @@ behind:
 all:
   br i1 %torn, label %tear, label %whole
 tear:
-{_store("torn.rest", TurnCell.REST, "%sum")}{_store("torn.done", TurnCell.EXECUTED, "%done")}
+  %all.sum = phi i64 [ %sum, %all ], [ %held.sum, %held.all ]
+{_store("torn.rest", TurnCell.REST, "%all.sum")}{_store("torn.done", TurnCell.EXECUTED, "%done")}
   ret i64 {int(TurnExit.TORN)}
 whole:
   %done.now = add i64 %done, %k
@@ -242,142 +255,10 @@ leave:
 }}
 """
 
-FIND_TEXT = f"""
-define i64 @{FIND}(ptr %cells, i64 %address, i64 %size) {{
-entry:
-{_cell("latest", Cell.LATEST)}{_cell("segments", Cell.SEGMENTS, "ptr")}{_cell("count", Cell.SEGMENT_COUNT)}
-  %is.none = icmp eq i64 %count, 0
-  br i1 %is.none, label %nowhere, label %try
-try:
-  %index = phi i64 [ %latest, %entry ], [ %last, %found ]
-  %is.latest = phi i1 [ true, %entry ], [ false, %found ]
-  %at = mul i64 %index, 3
-  %segment = getelementptr i64, ptr %segments, i64 %at
-  %start = load i64, ptr %segment
-{_load("whole", "%segment", 8)}
-  %offset = sub i64 %address, %start
-  %room = sub i64 %whole, %size
-  %fits = icmp uge i64 %whole, %size
-  %below = icmp ule i64 %offset, %room
-  %inside = and i1 %fits, %below
-  br i1 %inside, label %here, label %again
-here:
-  store i64 %index, ptr %latest.at
-{_load("host", "%segment", 16)}
-  %place = add i64 %host, %offset
-  ret i64 %place
-again:
-  br i1 %is.latest, label %half, label %nowhere
-half:
-  %low = phi i64 [ 0, %again ], [ %new.low, %half ]
-  %high = phi i64 [ %count, %again ], [ %new.high, %half ]
-  %sum = add i64 %low, %high
-  %middle = lshr i64 %sum, 1
-  %middle.index = mul i64 %middle, 3
-  %middle.segment = getelementptr i64, ptr %segments, i64 %middle.index
-  %middle.start = load i64, ptr %middle.segment
-  %is.upper = icmp ule i64 %middle.start, %address
-  %above = add i64 %middle, 1
-  %new.low = select i1 %is.upper, i64 %above, i64 %low
-  %new.high = select i1 %is.upper, i64 %high, i64 %middle
-  %more = icmp ult i64 %new.low, %new.high
-  br i1 %more, label %half, label %found
-found:
-  %has.one = icmp ne i64 %new.low, 0
-  %before = sub i64 %new.low, 1
-  %last = select i1 %has.one, i64 %before, i64 0
-  br label %try
-nowhere:
-  ret i64 0
-}}
-"""
-
-
-def _resolve(lanes: int) -> str:
-    """Return the function for waves of a size."""
-    return f"""
-define i1 @{RESOLVE}{lanes}(ptr %wave, ptr %places, i64 %mask, i64 %size, i64 %unit, i64 %space) {{
-entry:
-{_load("cells", "%wave", Place.TABLE, "ptr")}{_load("local", "%wave", Place.LOCAL)}\
-{_load("local.size", "%wave", Place.LOCAL_SIZE)}{_load("private", "%wave", Place.PRIVATE)}\
-{_load("private.size", "%wave", Place.PRIVATE_SIZE)}\
-{_cell("shared.aperture", Cell.SHARED)}{_cell("private.aperture", Cell.PRIVATE)}
-  %is.flat = icmp eq i64 %space, {FLAT_SPACE}
-  %is.scratch = icmp eq i64 %space, {PRIVATE_SPACE}
-  %crossing = sub i64 4, %unit
-  %is.none = icmp eq i64 %mask, 0
-  br i1 %is.none, label %all, label %lane
-lane:
-  %left = phi i64 [ %mask, %entry ], [ %rest, %done ]
-  %number = call i64 @llvm.cttz.i64(i64 %left, i1 true)
-  %at = getelementptr i64, ptr %places, i64 %number
-  %address = load i64, ptr %at
-  %step.number = add i64 %number, {lanes}
-  %step.at = getelementptr i64, ptr %places, i64 %step.number
-  %upper = lshr i64 %address, 32
-  %lower = and i64 %address, 4294967295
-  %low = select i1 %is.scratch, i64 %address, i64 %lower
-  %is.upper = icmp eq i64 %upper, %private.aperture
-  %is.generic = and i1 %is.flat, %is.upper
-  %is.private = or i1 %is.generic, %is.scratch
-  br i1 %is.private, label %in.private, label %other
-in.private:
-  %is.negative = icmp slt i64 %low, 0
-  %room = sub i64 %private.size, %size
-  %is.outside = icmp sgt i64 %low, %room
-  %within = and i64 %low, 3
-  %crosses = icmp sgt i64 %within, %crossing
-  %wrong.place = or i1 %is.negative, %is.outside
-  %wrong = or i1 %wrong.place, %crosses
-  br i1 %wrong, label %nowhere, label %private.found
-private.found:
-  %dword = lshr i64 %low, 2
-  %row = mul i64 %dword, {4 * lanes}
-  %own = shl i64 %number, 2
-  %row.place = add i64 %private, %row
-  %own.place = add i64 %row.place, %own
-  %private.place = add i64 %own.place, %within
-  br label %found
-other:
-  %is.shared.upper = icmp eq i64 %upper, %shared.aperture
-  %is.shared = and i1 %is.flat, %is.shared.upper
-  br i1 %is.shared, label %in.local, label %in.global
-in.local:
-  %local.end = add i64 %lower, %size
-  %is.local = icmp ule i64 %local.end, %local.size
-  %local.place = add i64 %local, %lower
-  br i1 %is.local, label %found, label %nowhere
-in.global:
-  %global.place = call i64 @{FIND}(ptr %cells, i64 %address, i64 %size)
-  %is.global = icmp ne i64 %global.place, 0
-  br i1 %is.global, label %found, label %nowhere
-found:
-  %place = phi i64 [ %private.place, %private.found ], [ %local.place, %in.local ], [ %global.place, %in.global ]
-  %step = phi i64 [ {4 * lanes}, %private.found ], [ %unit, %in.local ], [ %unit, %in.global ]
-  store i64 %place, ptr %at
-  store i64 %step, ptr %step.at
-  br label %done
-done:
-  %less = sub i64 %left, 1
-  %rest = and i64 %left, %less
-  %more = icmp ne i64 %rest, 0
-  br i1 %more, label %lane, label %all
-all:
-  ret i1 true
-nowhere:
-  ret i1 false
-}}
-"""
-
 
 def dispatcher() -> str:
     """Return the module."""
-    return "\n".join((_RUN, FIND_TEXT, *map(_resolve, (32, 64)), "declare i64 @llvm.cttz.i64(i64, i1)"))
+    return _RUN + memory_functions()
 
 
-FUNCTIONS = RUN, FIND, f"{RESOLVE}32", f"{RESOLVE}64"
-DECLARED = {
-    FIND: f"declare i64 @{FIND}(ptr, i64, i64)",
-    **{f"{RESOLVE}{lanes}": f"declare i1 @{RESOLVE}{lanes}(ptr, ptr, i64, i64, i64, i64)" for lanes in (32, 64)},
-}
-"""How forms declare what they call."""
+FUNCTIONS = RUN, *MEMORY_FUNCTIONS

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from dwarfgpu.code_cache import CodeCache
-from dwarfgpu.execution.compiled import native
+from dwarfgpu.execution.forms import native
 from dwarfgpu.execution.forms.dispatcher import FUNCTIONS, RUN, dispatcher
 
 

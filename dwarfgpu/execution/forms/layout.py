@@ -19,6 +19,24 @@ STRETCH, RULE, HEAT, NUMBERS = 8, 16, 20, 24
 MOST_NUMBERS = (SLOT - NUMBERS) // 4
 
 
+class MemoryCell(IntEnum):
+    """The 64-bit numbers of `MemoryTable`."""
+
+    SEGMENTS = 0
+    """The segments of global memory: the start, the size, and the address of the host of each."""
+    SEGMENT_COUNT = 1
+    LATEST = 2
+    """The segment that was found last."""
+    SCRATCH = 3
+    """The address of the host of all private memory."""
+    SCRATCH_BASE = 4
+    SCRATCH_WHOLE = 5
+    """Its address on the device, and its bytes."""
+    SHARED = 6
+    PRIVATE = 7
+    """The upper halves of the addresses of local and private memory in the generic address space."""
+
+
 class Place(IntEnum):
     """Where something is in the state of a wave, in bytes."""
 
@@ -99,6 +117,8 @@ class TurnCell(IntEnum):
     CALLS = 11
     """The slots to which the calls return that have been noted since Python was asked, and how many there are."""
     CALL_COUNT = 12
+    ASKS = 13
+    """Whether all waves are asked before one executes an instruction that may refuse: none has then gone on."""
     REST = 10
     """The instructions that waves have executed one by one before they were torn apart, all together."""
 

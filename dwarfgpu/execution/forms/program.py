@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from attrs import evolve
 
-from dwarfgpu.execution.compiled.memory_table import address_of
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.form import WrittenForm, write_form
 from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, Rule, StretchField
+from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
 from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
@@ -42,6 +42,7 @@ class FormHost(Protocol):
     memory: Any
     breakpoints: Any
     observer: Any
+    stops_at_faults: bool
 
     @property
     def register_counts(self) -> tuple[int, int]: ...

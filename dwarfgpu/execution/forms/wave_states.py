@@ -20,8 +20,8 @@ from dwarfgpu.execution.batch import (
     number_of,
     shared_calls,
 )
-from dwarfgpu.execution.compiled.memory_table import MemoryTable, address_of
 from dwarfgpu.execution.forms.layout import SCC, VECTORS, Place
+from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.memory_access import MemoryAccess

@@ -1,4 +1,4 @@
-"""Kernels that run as forms, against the same kernels interpreted and compiled: every register and every byte."""
+"""Kernels that run as forms, against the same kernels interpreted: every register and every byte."""
 
 import subprocess
 
@@ -6,24 +6,23 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.breakpoints import Breakpoint
-from dwarfgpu.execution.compiled import native
-from dwarfgpu.execution.compiled.native import CompilerError, is_available
-from dwarfgpu.execution.forms.compiled_forms import HOT, CompiledForms
+from dwarfgpu.execution.forms import native
+from dwarfgpu.execution.forms.compiled_forms import HOT
 from dwarfgpu.execution.forms.engine import library
+from dwarfgpu.execution.forms.native import CompilerError, is_available
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.audits.judge.test_frames_by_code import by_hand
-from tests.execution.compiled.test_same_as_interpreted import (
+from tests.execution.forms.kernel_runs import (
     BEFORE_GFX9,
     CALLED,
     JUMPS,
     KERNELS,
     PROCESSORS,
     assert_same,
-    build,  # noqa: F401 (a fixture)
     order_of,
+    prepared,
     ready,
-    start,
     state,
 )
 
@@ -31,29 +30,13 @@ pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package ll
 HALF = 128
 
 
-def ready_forms(path, kernel, count=256, hot=HOT):
-    """Return a device that is about to run a kernel as forms, and what is hot as stretches."""
-    machine = machine_for(path, kernel)
-    start(machine, path, kernel, count)
-    return prepared(machine, "forms", hot)
-
-
-WAYS = ("off", 0), ("forms", HOT), ("forms", 1)
+WAYS = 0, HOT, 1
 """Interpreted, as forms, and as stretches wherever that is possible."""
 
 
-def prepared(machine, jit, hot):
-    """Return the device of a machine whose waves are about to run in a way."""
-    machine.jit = jit
-    machine.device.use_compiled()
-    if hot:
-        machine.device.compiled.hot = hot
-    return machine.device
-
-
 def all_ways(path, kernel, count=256):
-    """Return devices that interpret a kernel, that run it as forms, and as stretches wherever that is possible."""
-    return ready(path, kernel, 0, count)[0], ready_forms(path, kernel, count), ready_forms(path, kernel, count, 1)
+    """Return devices that are about to run a kernel in each way."""
+    return [ready(path, kernel, hot, count)[0] for hot in WAYS]
 
 
 def assert_all_same(interpreted, *others):
@@ -77,15 +60,14 @@ QUICK = {
         for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
     ],
 )
-def test_three_ways_are_the_same(build, processor, level, kernel):  # noqa: F811 (a fixture)
+def test_three_ways_are_the_same(build, processor, level, kernel):
     path = build(processor, level)
-    interpreted, forms, stretches = all_ways(path, kernel)
-    compiled, _ = ready(path, kernel, 2)
-    for device in (interpreted, forms, stretches, compiled):
+    devices = all_ways(path, kernel)
+    for device in devices:
         device.run()
-    assert isinstance(forms.compiled, CompiledForms)
-    assert forms.compiled.counted()[1] > 10
-    assert_all_same(interpreted, forms, stretches, compiled)
+    assert not devices[0].waiting
+    assert devices[1].compiled.counted()[1] > 10
+    assert_all_same(*devices)
 
 
 @pytest.mark.parametrize("processor, level, kernel", [
@@ -94,10 +76,10 @@ def test_three_ways_are_the_same(build, processor, level, kernel):  # noqa: F811
         ("gfx1100", "O0", "red"), ("gfx90a", "O0", "quotients"), ("gfx1200", "O2", "bytes"), ("gfx1100", "O2", "dbl"),
     )),
 ])  # fmt: skip
-def test_each_instruction_leaves_the_same_state(build, processor, level, kernel):  # noqa: F811
+def test_each_instruction_leaves_the_same_state(build, processor, level, kernel):
     """A breakpoint at each address in turn: what waves have when they first come there."""
     path = build(processor, level)
-    probe = ready_forms(path, kernel)
+    probe, _ = ready(path, kernel, HOT)
     probe.run()
     addresses = [
         address for program in probe.compiled._programs.values() for address in range(program.start, program.end, 4)
@@ -116,7 +98,7 @@ def test_each_instruction_leaves_the_same_state(build, processor, level, kernel)
 @pytest.mark.parametrize(
     "level, kernel, step", [("O2", "parting", 499), ("O0", "recursive", 4019), ("O2", "tiles", 61)]
 )
-def test_limits_and_turns_are_the_same(build, level, kernel, step):  # noqa: F811
+def test_limits_and_turns_are_the_same(build, level, kernel, step):
     devices = all_ways(build("gfx1100", level), kernel)
     for at in range(step, 12 * step, step):
         for device in devices:
@@ -128,7 +110,7 @@ def test_limits_and_turns_are_the_same(build, level, kernel, step):  # noqa: F81
     assert_all_same(*devices)
 
 
-def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
+def test_a_breakpoint_stops_waves_and_can_be_removed(build):
     devices = all_ways(build("gfx1100", "O2"), "col")
     points = []
     for device in devices:
@@ -148,15 +130,15 @@ def test_a_breakpoint_stops_waves_and_can_be_removed(build):  # noqa: F811
 
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
 @pytest.mark.parametrize("is_permissive", [False, True])
-def test_faults_are_the_same(build, processor, is_permissive):  # noqa: F811
+def test_faults_are_the_same(build, processor, is_permissive):
     """Some waves reach behind a buffer; nothing of their instruction is done, and the others go on."""
     path, devices = build(processor, "O2"), []
-    for way in WAYS:
+    for hot in WAYS:
         machine = machine_for(path, "saxpy")
         machine.is_permissive = is_permissive
         small = np.ones(100, np.float32)
         launch(machine, path, "saxpy", grid=(4096,), work_group=(128,), args=[small, small.copy(), 2.0, 4096])
-        devices.append(prepared(machine, *way))
+        devices.append(prepared(machine, hot))
         devices[-1].run(stops_at_faults=True)
     assert [reason for _batch, reason in devices[0].stopped] == [reason for _batch, reason in devices[1].stopped]
     assert devices[0].stopped
@@ -164,21 +146,21 @@ def test_faults_are_the_same(build, processor, is_permissive):  # noqa: F811
 
 
 @pytest.mark.parametrize("processor, size", [("gfx1100", 200), ("gfx90a", 300)])
-def test_waves_that_leave_their_private_memory_are_the_same(build, processor, size):  # noqa: F811
+def test_waves_that_leave_their_private_memory_are_the_same(build, processor, size):
     """Waves go alone through private memory, so others have gone on when one refuses."""
     path, devices = build(processor, "O0"), []
     depths = (np.arange(256) // 32 * 3 + 1).astype(np.int32)
-    for way in WAYS:
+    for hot in WAYS:
         machine, args = machine_for(path, "recursive"), [np.zeros(256, np.int32), depths]
         launch(machine, path, "recursive", grid=(256,), work_group=(128,), args=args, private_size=size)
-        devices.append(prepared(machine, *way))
+        devices.append(prepared(machine, hot))
         devices[-1].run()
     assert devices[0].stopped
     assert_all_same(*devices)
     assert [device.stops for device in devices] == [devices[0].stops] * 3
 
 
-def test_what_python_changes_is_seen_by_forms(build):  # noqa: F811
+def test_what_python_changes_is_seen_by_forms(build):
     devices = all_ways(build("gfx1100", "O2"), "col")
     for device in devices:
         device.run(5_000)
@@ -199,7 +181,7 @@ def test_what_python_changes_is_seen_by_forms(build):  # noqa: F811
     assert [state(device) for device in devices] == before
 
 
-def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch):  # noqa: F811
+def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch):
     def fail(*_arguments):
         raise CompilerError(RuntimeError("no memory that can be executed"))
 
@@ -224,7 +206,7 @@ def test_calls_and_returns_are_noted_and_a_far_branch_is_no_return(require_tool,
             assert_all_same(*devices)
 
 
-def test_what_is_compiled_is_kept_on_disk(build, tmp_path, monkeypatch):  # noqa: F811
+def test_what_is_compiled_is_kept_on_disk(build, tmp_path, monkeypatch):
     """The second process that runs a kernel has nothing to compile; a library is in place of a process."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     devices = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.execution.compiled.native import is_available
+from dwarfgpu.execution.forms.native import is_available
 from tests.builders.parameters import share
 
 pytestmark = pytest.mark.skipif(not is_available() or sys.platform != "linux", reason="needs llvmlite and mprotect")
@@ -20,14 +20,13 @@ def status_of(*words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jit", ["on", "forms"])
 @pytest.mark.parametrize("where", ["start", "end"])
-def test_no_mutant_reads_or_writes_beyond_a_buffer(where, jit):
-    status, output = status_of(where, "guarded", str(share(250)), jit)
+def test_no_mutant_reads_or_writes_beyond_a_buffer(where):
+    status, output = status_of(where, "guarded", str(share(250)))
     assert status == 0, output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["start", "end"])
 def test_an_access_beyond_a_buffer_ends_the_process(where):
-    assert status_of(where, "beyond", "0", "on")[0] == -signal.SIGSEGV
+    assert status_of(where, "beyond", "0")[0] == -signal.SIGSEGV

@@ -1,4 +1,4 @@
-"""Where compiled code finds memory: the numbers that all regions of a device are called with."""
+"""Where compiled code finds memory: numbers that the waves of a device share."""
 
 from __future__ import annotations
 
@@ -6,30 +6,21 @@ import ctypes
 from array import array
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dwarfgpu.execution.compiled.layout import MOST_CALLS, Cell
+from dwarfgpu.execution.forms.layout import MemoryCell
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.execution.memory_access import MemoryAccess
 
 _Byte = ctypes.c_char
-SHARED_CELLS = int(Cell.GROUPS)
-"""How many numbers all regions have: the first ones."""
 
 
 class MemoryTable:
     """The memory of a device, as compiled code is told of it."""
 
     def __init__(self) -> None:
-        self.cells = (ctypes.c_int64 * SHARED_CELLS)()
-        self.address = ctypes.addressof(self.cells)
-        self.shared = memoryview(self.cells).cast("B")
-        self.calls = (ctypes.c_uint64 * (MOST_CALLS + 1))()
-        """The calls that compiled code has noted."""
-        self.cells[Cell.CALLS] = ctypes.addressof(self.calls)
-        self._room = np.empty(0, np.int64)
+        self._cells = (ctypes.c_int64 * len(MemoryCell))()
+        self.address = ctypes.addressof(self._cells)
         self._changes = 0
         self._mapped: list[MemorySegment] | None = None
         self._table = array("Q")
@@ -38,16 +29,6 @@ class MemoryTable:
         """Where in the table that window is."""
         self._kept: tuple[Any, ...] = ()
         self._can_reach_all = True
-
-    def make_room(self, waves: int, lanes: int) -> None:
-        """Have room for what compiled code keeps of so many waves in one instruction: places, and their distances."""
-        needed = waves * (2 * lanes + 1)
-        if len(self._room) < needed:
-            self._room = np.empty(2 * needed, np.int64)
-            rows = address_of(self._room)
-            places = rows + 16 * waves
-            self.cells[Cell.ROWS], self.cells[Cell.PLACES] = rows, places
-            self.cells[Cell.STEPS] = places + 16 * waves * lanes
 
     def can_reach_all(self, memory: MemoryAccess) -> bool:
         """Take over where memory is; return whether compiled code can reach all of it."""
@@ -69,10 +50,10 @@ class MemoryTable:
             row = self._row(segments.segments[self._window], private, shared)
             table[3 * self._window : 3 * self._window] = array("Q", row)
         self._kept = memory.local.data, memory.scratch.data
-        local, scratch = map(address_of, self._kept)
-        self.cells[Cell.SEGMENTS :] = [
-            table.buffer_info()[0], len(table) // 3, latest, local, memory.local_size, scratch, memory.scratch_size,
-            memory.scratch_base, memory.scratch.data.size, shared, private,
+        scratch = address_of(memory.scratch.data)
+        self._cells[:] = [
+            table.buffer_info()[0], len(table) // 3, latest, scratch, memory.scratch_base, memory.scratch.data.size,
+            shared, private,
         ]  # fmt: skip
         return self._can_reach_all
 

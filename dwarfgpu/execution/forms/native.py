@@ -5,9 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-import time
-from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -23,10 +20,6 @@ _FAILURES = (
     RuntimeError, MemoryError, OSError, AttributeError, LookupError, TypeError, ValueError, ctypes.ArgumentError,
 )  # fmt: skip
 """What llvmlite raises: where LLVM fails, where the host is unknown, and where another version has other functions."""
-
-
-_COMPILING = 4e-5
-"""The seconds that LLVM's optimizations take for a line."""
 
 
 class CompilerError(Exception):
@@ -68,44 +61,6 @@ def _binding() -> Any:
     except (ImportError, *_FAILURES):
         return None
     return llvm
-
-
-class NativeFunction:
-    """A function of machine code, which lives as long as this object.
-
-    It is compiled without LLVM's optimizations first: the text has values of LLVM in place of memory already, and they
-    take six times as long (0.7 and 4 ms for each instruction) for code that runs 1.3 to 2.1 times as fast. So they come
-    once the function has run for as long as they take.
-    """
-
-    def __init__(self, text: str, name: str, cache: CodeCache | None = None) -> None:
-        self._source: tuple[str, str, CodeCache | None] | None = (text, name, cache)
-        self._left = _COMPILING * text.count("\n")
-        self._compile(text, name, cache, 0)
-
-    def call(self, argument: int) -> int:
-        if self._source is None:
-            return self._call(argument)
-        begun = time.perf_counter()
-        result = self._call(argument)
-        self._left -= time.perf_counter() - begun
-        if self._left < 0:
-            (text, name, cache), self._source = self._source, None
-            with suppress(CompilerError):  # what there is goes on
-                self._compile(text, name, cache, 1)
-        return result
-
-    def _compile(self, text: str, name: str, cache: CodeCache | None, level: int) -> None:
-        try:
-            with _LOCK:
-                engine, size = _loaded(text, cache, level)
-                address = engine.get_function_address(name)
-        except _FAILURES as problem:
-            raise CompilerError(problem) from problem
-        if not address:
-            raise CompilerError(LookupError(f"the function {name} has no address"))
-        self._engine, self.size = engine, size
-        self._call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
 
 
 class JitMachine:
@@ -170,13 +125,3 @@ def _object_code(text: str, cache: CodeCache | None, level: int) -> bytes:
         if cache is not None:
             cache.write(key, code)
     return code
-
-
-def _loaded(text: str, cache: CodeCache | None, level: int) -> tuple[Any, int]:
-    """Return an engine of LLVM with machine code, and how many bytes of code and tables it has."""
-    llvm = _binding()
-    code = _object_code(text, cache, level)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine, len(code)

@@ -1,1 +1,0 @@
-"""Compiled blocks: hot code of running waves as machine code of the host, made by LLVM where llvmlite is installed."""

@@ -1,0 +1,476 @@
+"""The functions of LLVM IR that search memory for the lanes of a wave, and move their numbers: eight lanes at a time.
+
+They are compiled with care once, so that the forms that call them are short.
+"""
+
+from __future__ import annotations
+
+from dwarfgpu.execution.forms.layout import MemoryCell, Place
+
+FIND = "forms_find"
+"""``i64 @forms_find(ptr table, i64 address, i64 size)``: the address of the host; 0 where there is no memory."""
+RESOLVE = "forms_resolve"
+"""``i64 @forms_resolve32(ptr wave, ptr places, i64 lanes, i64 size, i64 unit, i64 space)``, and with 64.
+
+``places`` has the address of each lane. Those of some lanes become addresses of the host. The result is the distance of
+a number to the next; 0 if a lane has no memory, if a number would be in two dwords of private memory, or if lanes have
+different kinds of memory.
+"""
+CHECK_LOCAL = "forms_check_local"
+"""``i1 @forms_check_local32(ptr wave, ptr numbers, i64 lanes, i32 offset, i32 size)``, and with 64.
+
+Whether all lanes reach local memory at an offset from their numbers.
+"""
+READ, WRITE = "forms_read", "forms_write"
+"""``void @forms_read32(ptr places, i64 lanes, i64 distance, i64 count, ptr register)``, and with 64; the same to write.
+
+They move dwords between places and registers that follow each other.
+"""
+READ_LOCAL, WRITE_LOCAL = "forms_read_local", "forms_write_local"
+"""``void @forms_read_local32(ptr numbers, i64 lanes, i64 distance, i64 count, ptr register, ptr base)``, and so on.
+
+The same where lanes have numbers of 32 bits, and places are as far behind an address.
+"""
+GLOBAL_SPACE, FLAT_SPACE, PRIVATE_SPACE = 0, 1, 2
+CHUNK = 8
+"""The lanes of a step."""
+
+
+def _load(name: str, base: str, offset: int, kind: str = "i64") -> str:
+    return f"  %{name}.at = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}.at\n"
+
+
+def _cell(name: str, cell: int, kind: str = "i64") -> str:
+    return _load(name, "%cells", 8 * cell, kind)
+
+
+def _spread(name: str, value: str, kind: str = "i64", lanes: int = CHUNK) -> str:
+    """Write a vector with a number for each lane."""
+    whole = f"<{lanes} x {kind}>"
+    return f"""  %{name}.one = insertelement {whole} poison, {kind} {value}, i32 0
+  %{name} = shufflevector {whole} %{name}.one, {whole} poison, <{lanes} x i32> zeroinitializer
+"""
+
+
+def _none(name: str, flags: str) -> str:
+    """Write whether no executing lane of a chunk has a flag."""
+    return f"""  %{name}.active = and <{CHUNK} x i1> {flags}, %flags
+  %{name}.bits = bitcast <{CHUNK} x i1> %{name}.active to i8
+  %{name} = icmp eq i8 %{name}.bits, 0
+"""
+
+
+def _segment(name: str) -> str:
+    """Write the numbers of the segment ``%name``: its start, how far a lane may reach, and its address of the host."""
+    return (
+        _load(f"{name}.start", f"%{name}", 0)
+        + _load(f"{name}.whole", f"%{name}", 8)
+        + f"""  %{name}.above = add i64 %{name}.whole, 1
+  %{name}.room = call i64 @llvm.usub.sat.i64(i64 %{name}.above, i64 %size)
+"""
+        + _load(f"{name}.host", f"%{name}", 16)
+    )
+
+
+def _steps(factor: int, kind: str = "i64", lanes: int = CHUNK) -> str:
+    return "<" + ", ".join(f"{kind} {factor * lane}" for lane in range(lanes)) + ">"
+
+
+def _all(number: int) -> str:
+    return f"<{', '.join([f'i64 {number}'] * CHUNK)}>"
+
+
+FIND_TEXT = f"""
+define i64 @{FIND}(ptr %cells, i64 %address, i64 %size) {{
+entry:
+{_cell("latest", MemoryCell.LATEST)}{_cell("segments", MemoryCell.SEGMENTS, "ptr")}\
+{_cell("count", MemoryCell.SEGMENT_COUNT)}
+  %is.none = icmp eq i64 %count, 0
+  br i1 %is.none, label %nowhere, label %try
+try:
+  %index = phi i64 [ %latest, %entry ], [ %last, %found ]
+  %is.latest = phi i1 [ true, %entry ], [ false, %found ]
+  %at = mul i64 %index, 3
+  %segment = getelementptr i64, ptr %segments, i64 %at
+  %start = load i64, ptr %segment
+{_load("whole", "%segment", 8)}
+  %offset = sub i64 %address, %start
+  %room = sub i64 %whole, %size
+  %fits = icmp uge i64 %whole, %size
+  %below = icmp ule i64 %offset, %room
+  %inside = and i1 %fits, %below
+  br i1 %inside, label %here, label %again
+here:
+  store i64 %index, ptr %latest.at
+{_load("host", "%segment", 16)}
+  %place = add i64 %host, %offset
+  ret i64 %place
+again:
+  br i1 %is.latest, label %half, label %nowhere
+half:
+  %low = phi i64 [ 0, %again ], [ %new.low, %half ]
+  %high = phi i64 [ %count, %again ], [ %new.high, %half ]
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %middle.index = mul i64 %middle, 3
+  %middle.segment = getelementptr i64, ptr %segments, i64 %middle.index
+  %middle.start = load i64, ptr %middle.segment
+  %is.upper = icmp ule i64 %middle.start, %address
+  %above = add i64 %middle, 1
+  %new.low = select i1 %is.upper, i64 %above, i64 %low
+  %new.high = select i1 %is.upper, i64 %high, i64 %middle
+  %more = icmp ult i64 %new.low, %new.high
+  br i1 %more, label %half, label %found
+found:
+  %has.one = icmp ne i64 %new.low, 0
+  %before = sub i64 %new.low, 1
+  %last = select i1 %has.one, i64 %before, i64 0
+  br label %try
+nowhere:
+  ret i64 0
+}}
+"""
+
+
+def _resolve(lanes: int) -> str:
+    """Return `RESOLVE` for waves of a size."""
+    row = (4 * lanes).bit_length() - 1
+    return f"""
+define i64 @{RESOLVE}{lanes}(ptr %wave, ptr %places, i64 %mask, i64 %size, i64 %unit, i64 %space) {{
+entry:
+{_load("cells", "%wave", Place.TABLE, "ptr")}{_load("local", "%wave", Place.LOCAL)}\
+{_load("local.size", "%wave", Place.LOCAL_SIZE)}{_load("private", "%wave", Place.PRIVATE)}\
+{_load("private.size", "%wave", Place.PRIVATE_SIZE)}\
+{_cell("shared.aperture", MemoryCell.SHARED)}{_cell("private.aperture", MemoryCell.PRIVATE)}\
+{_cell("latest", MemoryCell.LATEST)}{_cell("segments", MemoryCell.SEGMENTS, "ptr")}\
+{_cell("count", MemoryCell.SEGMENT_COUNT)}
+  %is.flat = icmp eq i64 %space, {FLAT_SPACE}
+  %is.scratch = icmp eq i64 %space, {PRIVATE_SPACE}
+  %is.empty = icmp eq i64 %count, 0
+  %has.none = or i1 %is.empty, %is.scratch
+  %latest.place = mul i64 %latest, 24
+  %latest.segment = getelementptr i8, ptr %segments, i64 %latest.place
+  %segment = select i1 %has.none, ptr @forms_nothing, ptr %latest.segment
+{_segment("segment")}
+  %low.mask = select i1 %is.scratch, i64 -1, i64 4294967295
+  %crossing = sub i64 4, %unit
+  %private.room = sub i64 %private.size, %size
+{_spread("low.masks", "%low.mask")}{_spread("crossings", "%crossing")}{_spread("private.rooms", "%private.room")}\
+{_spread("privates", "%private")}{_spread("private.apertures", "%private.aperture")}\
+{_spread("shared.apertures", "%shared.aperture")}{_spread("locals", "%local")}{_spread("local.sizes", "%local.size")}\
+{_spread("sizes", "%size")}
+  br label %chunk
+chunk:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %agreed ]
+  %start = phi i64 [ %segment.start, %entry ], [ %start.next, %agreed ]
+  %room = phi i64 [ %segment.room, %entry ], [ %room.next, %agreed ]
+  %host = phi i64 [ %segment.host, %entry ], [ %host.next, %agreed ]
+  %step = phi i64 [ 0, %entry ], [ %step.next, %agreed ]
+  %shifted = lshr i64 %mask, %c
+  %bits = trunc i64 %shifted to i8
+  %is.idle = icmp eq i8 %bits, 0
+  br i1 %is.idle, label %next, label %look
+look:
+  %flags = bitcast i8 %bits to <{CHUNK} x i1>
+  %at = getelementptr i64, ptr %places, i64 %c
+  %address = load <{CHUNK} x i64>, ptr %at, align 64
+{_spread("starts", "%start")}{_spread("rooms", "%room")}
+  %offset = sub <{CHUNK} x i64> %address, %starts
+  %outside = icmp uge <{CHUNK} x i64> %offset, %rooms
+{_none("is.near", "%outside")}
+  br i1 %is.near, label %near, label %far
+near:
+  %near.start = phi i64 [ %start, %look ], [ %other.start, %moved ]
+  %near.room = phi i64 [ %room, %look ], [ %other.room, %moved ]
+  %near.host = phi i64 [ %host, %look ], [ %other.host, %moved ]
+  %near.offset = phi <{CHUNK} x i64> [ %offset, %look ], [ %other.offset, %moved ]
+{_spread("hosts", "%near.host")}
+  %near.place = add <{CHUNK} x i64> %near.offset, %hosts
+  store <{CHUNK} x i64> %near.place, ptr %at, align 64
+  br label %next
+far:
+  br i1 %is.scratch, label %in.private, label %upper
+upper:
+  br i1 %is.flat, label %generic, label %search
+generic:
+  %uppers = lshr <{CHUNK} x i64> %address, {_all(32)}
+  %not.private = icmp ne <{CHUNK} x i64> %uppers, %private.apertures
+{_none("all.private", "%not.private")}
+  br i1 %all.private, label %in.private, label %not.all
+not.all:
+  %not.shared = icmp ne <{CHUNK} x i64> %uppers, %shared.apertures
+{_none("all.shared", "%not.shared")}
+  br i1 %all.shared, label %in.local, label %mixed
+mixed:
+  %are.global = and i8 %all.private.bits, %all.shared.bits
+  %all.global = icmp eq i8 %are.global, %bits
+  br i1 %all.global, label %search, label %refuse
+in.private:
+  %low = and <{CHUNK} x i64> %address, %low.masks
+  %negative = icmp slt <{CHUNK} x i64> %low, zeroinitializer
+  %beyond = icmp sgt <{CHUNK} x i64> %low, %private.rooms
+  %within = and <{CHUNK} x i64> %low, {_all(3)}
+  %crosses = icmp sgt <{CHUNK} x i64> %within, %crossings
+  %wrong.place = or <{CHUNK} x i1> %negative, %beyond
+  %wrong = or <{CHUNK} x i1> %wrong.place, %crosses
+{_none("is.private", "%wrong")}
+  br i1 %is.private, label %private.found, label %refuse
+private.found:
+  %dword = lshr <{CHUNK} x i64> %low, {_all(2)}
+  %row = shl <{CHUNK} x i64> %dword, {_all(row)}
+  %lane.first = shl i64 %c, 2
+{_spread("lane.firsts", "%lane.first")}
+  %own = add <{CHUNK} x i64> %lane.firsts, {_steps(4)}
+  %own.private = add <{CHUNK} x i64> %own, %privates
+  %own.row = add <{CHUNK} x i64> %own.private, %row
+  %private.place = add <{CHUNK} x i64> %own.row, %within
+  store <{CHUNK} x i64> %private.place, ptr %at, align 64
+  br label %next
+in.local:
+  %lower = and <{CHUNK} x i64> %address, %low.masks
+  %local.end = add <{CHUNK} x i64> %lower, %sizes
+  %local.wrong = icmp ugt <{CHUNK} x i64> %local.end, %local.sizes
+{_none("is.local", "%local.wrong")}
+  %local.place = add <{CHUNK} x i64> %lower, %locals
+  store <{CHUNK} x i64> %local.place, ptr %at, align 64
+  br i1 %is.local, label %next, label %refuse
+search:
+  %bits.long = zext i8 %bits to i64
+  %lowest = call i64 @llvm.cttz.i64(i64 %bits.long, i1 true)
+  %lowest.at = getelementptr i64, ptr %at, i64 %lowest
+  %lowest.address = load i64, ptr %lowest.at
+  %lowest.place = call i64 @{FIND}(ptr %cells, i64 %lowest.address, i64 %size)
+  %is.nowhere = icmp eq i64 %lowest.place, 0
+  br i1 %is.nowhere, label %refuse, label %moved
+moved:
+  %moved.latest = load i64, ptr %latest.at
+  %moved.offset = mul i64 %moved.latest, 24
+  %other = getelementptr i8, ptr %segments, i64 %moved.offset
+{_segment("other")}{_spread("other.starts", "%other.start")}{_spread("other.rooms", "%other.room")}
+  %other.offset = sub <{CHUNK} x i64> %address, %other.starts
+  %other.outside = icmp uge <{CHUNK} x i64> %other.offset, %other.rooms
+{_none("is.other", "%other.outside")}
+  br i1 %is.other, label %near, label %lane
+lane:
+  %left = phi i64 [ %bits.long, %moved ], [ %rest, %lane.found ]
+  %number = call i64 @llvm.cttz.i64(i64 %left, i1 true)
+  %lane.at = getelementptr i64, ptr %at, i64 %number
+  %lane.address = load i64, ptr %lane.at
+  %lane.place = call i64 @{FIND}(ptr %cells, i64 %lane.address, i64 %size)
+  %lane.nowhere = icmp eq i64 %lane.place, 0
+  br i1 %lane.nowhere, label %refuse, label %lane.found
+lane.found:
+  store i64 %lane.place, ptr %lane.at
+  %less = sub i64 %left, 1
+  %rest = and i64 %left, %less
+  %more.lanes = icmp ne i64 %rest, 0
+  br i1 %more.lanes, label %lane, label %next
+next:
+  %start.next = phi i64 [ %start, %chunk ], [ %near.start, %near ], [ %start, %private.found ], \
+[ %start, %in.local ], [ %other.start, %lane.found ]
+  %room.next = phi i64 [ %room, %chunk ], [ %near.room, %near ], [ %room, %private.found ], \
+[ %room, %in.local ], [ %other.room, %lane.found ]
+  %host.next = phi i64 [ %host, %chunk ], [ %near.host, %near ], [ %host, %private.found ], \
+[ %host, %in.local ], [ %other.host, %lane.found ]
+  %step.now = phi i64 [ %step, %chunk ], [ %unit, %near ], [ {4 * lanes}, %private.found ], \
+[ %unit, %in.local ], [ %unit, %lane.found ]
+  %is.first = icmp eq i64 %step, 0
+  %step.next = select i1 %is.first, i64 %step.now, i64 %step
+  %is.same = icmp eq i64 %step.next, %step.now
+  %is.single = icmp eq i64 %size, %unit
+  %fits = or i1 %is.same, %is.single
+  br i1 %fits, label %agreed, label %refuse
+agreed:
+  %c.next = add i64 %c, {CHUNK}
+  %more = icmp ult i64 %c.next, {lanes}
+  br i1 %more, label %chunk, label %all
+all:
+  %is.idle.wave = icmp eq i64 %step.next, 0
+  %result = select i1 %is.idle.wave, i64 %unit, i64 %step.next
+  ret i64 %result
+refuse:
+  ret i64 0
+}}
+"""
+
+
+def _local(lanes: int) -> str:
+    """Return `CHECK_LOCAL` for waves of a size."""
+    return f"""
+define i1 @{CHECK_LOCAL}{lanes}(ptr %wave, ptr %numbers, i64 %mask, i32 %offset, i32 %size) {{
+entry:
+{_load("whole", "%wave", Place.LOCAL_SIZE)}
+  %whole.short = trunc i64 %whole to i32
+  %above = add i32 %whole.short, 1
+  %room = call i32 @llvm.usub.sat.i32(i32 %above, i32 %size)
+  %first = load <{lanes} x i32>, ptr %numbers, align 64
+{_spread("offsets", "%offset", "i32", lanes)}{_spread("rooms", "%room", "i32", lanes)}
+  %sum = add <{lanes} x i32> %first, %offsets
+  %outside = icmp uge <{lanes} x i32> %sum, %rooms
+  %bits = bitcast <{lanes} x i1> %outside to i{lanes}
+  %wide = zext i{lanes} %bits to i128
+  %executing = zext i64 %mask to i128
+  %wrong = and i128 %wide, %executing
+  %is.inside = icmp eq i128 %wrong, 0
+  ret i1 %is.inside
+}}
+"""
+
+
+class _Move:
+    """The text of a function that moves dwords, some lanes at a time."""
+
+    def __init__(self, name: str, lanes: int) -> None:
+        self.is_local, self.lanes = name in (READ_LOCAL, WRITE_LOCAL), lanes
+        self.chunk, self.kind = (2 * CHUNK, "i32") if self.is_local else (CHUNK, "i64")
+        base = ", ptr %base" if self.is_local else ""
+        self.head = f"@{name}{lanes}(ptr %places, i64 %mask, i64 %distance, i64 %count, ptr %register{base})"
+
+    @property
+    def begin(self) -> str:
+        """A loop over registers, and in it one over lanes: they have dwords one behind the other, or elsewhere."""
+        chunk, kind = self.chunk, self.kind
+        places, words, flags = f"<{chunk} x {kind}>", f"<{chunk} x i32>", f"i{chunk}"
+        pointers = (
+            f"getelementptr i8, ptr %base, {places} %each"
+            if self.is_local
+            else f"inttoptr {places} %each to <{chunk} x ptr>"
+        )
+        pointer = f"getelementptr i8, ptr %base, {kind} %first" if self.is_local else "inttoptr i64 %first to ptr"
+        return f"""
+define void {self.head} {{
+entry:
+  br label %dword
+dword:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %moved ]
+  %distance.long = mul i64 %k, %distance
+  %distance.now = {"trunc i64 %distance.long to i32" if self.is_local else "add i64 %distance.long, 0"}
+  %row.offset = mul i64 %k, {4 * self.lanes}
+  %row = getelementptr i8, ptr %register, i64 %row.offset
+{_spread("distances", "%distance.now", kind, chunk)}
+  br label %chunk
+chunk:
+  %c = phi i64 [ 0, %dword ], [ %c.next, %next ]
+  %shifted = lshr i64 %mask, %c
+  %bits = trunc i64 %shifted to {flags}
+  %is.idle = icmp eq {flags} %bits, 0
+  br i1 %is.idle, label %next, label %look
+look:
+  %flags = bitcast {flags} %bits to <{chunk} x i1>
+  %at = getelementptr {kind}, ptr %places, i64 %c
+  %first.places = load {places}, ptr %at, align 64
+  %each = add {places} %first.places, %distances
+  %own = getelementptr i32, ptr %row, i64 %c
+  %first = extractelement {places} %each, i32 0
+  %pointer = {pointer}
+  %is.full = icmp eq {flags} %bits, -1
+  br i1 %is.full, label %full, label %apart
+full:
+{_spread("firsts", "%first", kind, chunk)}
+  %from.first = sub {places} %each, %firsts
+  %not.row = icmp ne {places} %from.first, {_steps(4, kind, chunk)}
+  %not.row.bits = bitcast <{chunk} x i1> %not.row to {flags}
+  %is.row = icmp eq {flags} %not.row.bits, 0
+  br i1 %is.row, label %in.row, label %scattered
+apart:
+  %pointers = {pointers}
+  %values = load {words}, ptr %own, align 32
+"""
+
+    @property
+    def end(self) -> str:
+        return f"""
+next:
+  %c.next = add i64 %c, {self.chunk}
+  %more = icmp ult i64 %c.next, {self.lanes}
+  br i1 %more, label %chunk, label %moved
+moved:
+  %k.next = add i64 %k, 1
+  %more.dwords = icmp ult i64 %k.next, %count
+  br i1 %more.dwords, label %dword, label %all
+all:
+  ret void
+}}
+"""
+
+    def read(self) -> str:
+        chunk, kind = self.chunk, self.kind
+        words, flags = f"<{chunk} x i32>", f"i{chunk}"
+        return f"""{self.begin}
+  %found = call {words} @llvm.masked.gather.v{chunk}i32.v{chunk}p0(<{chunk} x ptr> %pointers, i32 1, \
+<{chunk} x i1> %flags, {words} %values)
+  store {words} %found, ptr %own, align 32
+  br label %next
+in.row:
+  %in.memory = load {words}, ptr %pointer, align 1
+  store {words} %in.memory, ptr %own, align 32
+  br label %next
+scattered:
+  %not.same = icmp ne <{chunk} x {kind}> %from.first, zeroinitializer
+  %not.same.bits = bitcast <{chunk} x i1> %not.same to {flags}
+  %is.same = icmp eq {flags} %not.same.bits, 0
+  br i1 %is.same, label %same, label %apart
+same:
+  %single = load i32, ptr %pointer, align 1
+{_spread("singles", "%single", "i32", chunk)}
+  store {words} %singles, ptr %own, align 32
+  br label %next
+{self.end}"""
+
+    def write(self) -> str:
+        """Of lanes at one place the last one wins, for each dword in turn."""
+        chunk = self.chunk
+        words = f"<{chunk} x i32>"
+        return f"""{self.begin}
+  call void @llvm.masked.scatter.v{chunk}i32.v{chunk}p0({words} %values, <{chunk} x ptr> %pointers, i32 1, \
+<{chunk} x i1> %flags)
+  br label %next
+in.row:
+  %in.register = load {words}, ptr %own, align 32
+  store {words} %in.register, ptr %pointer, align 1
+  br label %next
+scattered:
+  br label %apart
+{self.end}"""
+
+
+def _outside(chunk: int) -> str:
+    """Declare how many lanes are read and written at once."""
+    words, places, flags = f"<{chunk} x i32>", f"<{chunk} x ptr>", f"<{chunk} x i1>"
+    return f"""
+declare {words} @llvm.masked.gather.v{chunk}i32.v{chunk}p0({places}, i32, {flags}, {words})
+declare void @llvm.masked.scatter.v{chunk}i32.v{chunk}p0({words}, {places}, i32, {flags})
+"""
+
+
+_OUTSIDE = """
+@forms_nothing = private constant [3 x i64] zeroinitializer
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.usub.sat.i64(i64, i64)
+declare i32 @llvm.usub.sat.i32(i32, i32)
+"""
+_SIGNATURES = {
+    RESOLVE: "i64 (ptr, ptr, i64, i64, i64, i64)",
+    CHECK_LOCAL: "i1 (ptr, ptr, i64, i32, i32)",
+    READ: "void (ptr, i64, i64, i64, ptr)",
+    WRITE: "void (ptr, i64, i64, i64, ptr)",
+    READ_LOCAL: "void (ptr, i64, i64, i64, ptr, ptr)",
+    WRITE_LOCAL: "void (ptr, i64, i64, i64, ptr, ptr)",
+}
+_SIZES = 32, 64
+FUNCTIONS = FIND, *(f"{name}{lanes}" for name in _SIGNATURES for lanes in _SIZES)
+DECLARED = {FIND: f"declare i64 @{FIND}(ptr, i64, i64)"} | {
+    f"{name}{lanes}": f"declare {result} @{name}{lanes}({types}"
+    for name, (result, types) in ((name, text.split(" (")) for name, text in _SIGNATURES.items())
+    for lanes in _SIZES
+}
+"""How forms declare what they call."""
+
+
+def memory_functions() -> str:
+    """Return the functions."""
+    functions = [write(lanes) for write in (_resolve, _local) for lanes in _SIZES]
+    for lanes in _SIZES:
+        functions += [_Move(name, lanes).read() for name in (READ, READ_LOCAL)]
+        functions += [_Move(name, lanes).write() for name in (WRITE, WRITE_LOCAL)]
+    return "".join((_OUTSIDE, _outside(CHUNK), _outside(2 * CHUNK), FIND_TEXT, *functions))
