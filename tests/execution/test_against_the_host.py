@@ -15,7 +15,8 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 HERE = Path(__file__).parent / "corpus"
 LANGUAGES = ("cl", "hip")
 PROCESSORS = (
-    "gfx900", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1200", "gfx1201",
+    "gfx900", "gfx906", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1200",
+    "gfx1201",
 )  # fmt: skip
 QUICK = (("gfx90a", "O2", "cl"), ("gfx1100", "O2", "hip"))
 GROUP, GROUPS = 64, 3
