@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLANG = "clang-22"
-PROCESSORS = ("gfx90a", "gfx1030", "gfx1100", "gfx1200")
+PROCESSORS = ("gfx90a", "gfx950", "gfx1030", "gfx1100", "gfx1200")
 LEVELS = ("O0", *("O1",) * 8, *("O2",) * 31)
 """What is compiled how often: code of -O0 is eight times as much."""
 IN_FILE = 25

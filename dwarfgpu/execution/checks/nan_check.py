@@ -246,7 +246,7 @@ class NanCheck(InitCheck):
                 for part in range(0, word.dtype.itemsize, 4):
                     self._put(batch, space, np.asarray(address) + place + part, stored, origins)
             else:
-                signs = SIGNS if word.dtype.itemsize == 4 else word.dtype.type(~(1 << 8 * word.dtype.itemsize - 1))
+                signs = SIGNS if word.dtype.itemsize == 4 else ~word.dtype.type(1 << 8 * word.dtype.itemsize - 1)
                 self._report(UNDEFINED_STORE, batch, self.pc, flags & (word & signs != 0), origins)
             place += word.dtype.itemsize
         self._stores += len(words)

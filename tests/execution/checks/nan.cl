@@ -117,7 +117,7 @@ KERNEL(scaled) {
 KERNEL(to_half) {
   float x = in[GID] * OR(100.0f, 1000.0f);
   half h = (half)x; /// x
-  out[GID] = h;
+  ((global half *)out)[GID] = h;
 }
 KERNEL(half_sum) {
   half x = (half)(in[GID] * 200.0f);
