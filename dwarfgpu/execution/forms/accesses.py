@@ -14,7 +14,7 @@ from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
 from dwarfgpu.execution.forms.buffers import buffer_places, stack_row
 from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
-from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.execution.forms.layout import Place, Rule
 from dwarfgpu.execution.forms.memory_functions import (
     CHECK_LOCAL,
     DECLARED,
@@ -210,6 +210,8 @@ def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape)
     if shape.space == BUFFER:
         address, step = buffer_places(writer, instruction, shape)
         return _Places(_kept(writer, address), step) if step else _resolved(writer, address, shape, GLOBAL_SPACE)
+    if shape.space == FLAT and shape.count > 1:  # lanes with other distances are left to Python
+        writer.rule |= Rule.IS_ASKED
     space = FLAT_SPACE if shape.space == FLAT else GLOBAL_SPACE
     return _resolved(writer, _address(writer, instruction), shape, space)
 

@@ -145,7 +145,7 @@ class CompiledForms:
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
         cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
-        cells[TurnCell.ASKS] = device.stops_at_faults
+        cells[TurnCell.ASKS] = device.stops_at_faults or device.memory.is_permissive
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0
         while True:

@@ -84,9 +84,9 @@ chosen:
   %ahead = phi i64 [ %length, %long ], [ 1, %short ]
   %in.stretch = phi i1 [ true, %long ], [ false, %short ]
   %in.step = trunc i32 %rule to i1
-  %begin.noted = and i32 %rule, {int(Rule.IS_NOTED)}
-  %is.begin.noted = icmp ne i32 %begin.noted, 0
-  %is.careful = or i1 %asks.all, %is.begin.noted
+  %asked.rule = and i32 %rule, {int(Rule.IS_NOTED | Rule.IS_ASKED)}
+  %asks.always = icmp ne i32 %asked.rule, 0
+  %is.careful = or i1 %asks.all, %asks.always
   %is.asked.for = and i1 %is.careful, %are.several
   %asks = and i1 %in.step, %is.asked.for
   br i1 %asks, label %ask, label %wave

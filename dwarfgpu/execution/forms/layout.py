@@ -76,6 +76,8 @@ class Rule(IntFlag):
     """A call, which has 4 bytes."""
     IS_FAR = 16
     """A jump that is a branch too far for an offset, and so no return."""
+    IS_ASKED = 32
+    """All waves are asked first whether one refuses: not only where something is wrong."""
 
 
 class StretchField(IntEnum):

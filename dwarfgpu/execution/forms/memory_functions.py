@@ -13,8 +13,8 @@ RESOLVE = "forms_resolve"
 """``i64 @forms_resolve32(ptr wave, ptr places, i64 lanes, i64 size, i64 unit, i64 space)``, and with 64.
 
 ``places`` has the address of each lane. Those of some lanes become addresses of the host. The result is the distance of
-a number to the next; 0 if a lane has no memory, if a number would be in two dwords of private memory, or if lanes have
-different kinds of memory.
+a number to the next; 0 if a lane has no memory, if a number would be in two dwords of private memory, or if lanes with
+several numbers have different distances.
 """
 CHECK_LOCAL = "forms_check_local"
 """``i1 @forms_check_local32(ptr wave, ptr numbers, i64 lanes, i32 offset, i32 size)``, and with 64.
@@ -204,7 +204,12 @@ not.all:
 mixed:
   %are.global = and i8 %all.private.bits, %all.shared.bits
   %all.global = icmp eq i8 %are.global, %bits
-  br i1 %all.global, label %search, label %refuse
+  br i1 %all.global, label %search, label %kinds
+kinds:
+  %none.private = icmp eq i8 %all.private.bits, %bits
+  %has.one = icmp eq i64 %size, %unit
+  %have.one.step = or i1 %none.private, %has.one
+  br i1 %have.one.step, label %lanes, label %refuse
 in.private:
   %low = and <{CHUNK} x i64> %address, %low.masks
   %negative = icmp slt <{CHUNK} x i64> %low, zeroinitializer
@@ -250,16 +255,49 @@ moved:
   %other.offset = sub <{CHUNK} x i64> %address, %other.starts
   %other.outside = icmp uge <{CHUNK} x i64> %other.offset, %other.rooms
 {_none("is.other", "%other.outside")}
-  br i1 %is.other, label %near, label %lane
+  br i1 %is.other, label %near, label %lanes
+lanes:
+  %all.lanes = zext i8 %bits to i64
+  br label %lane
 lane:
-  %left = phi i64 [ %bits.long, %moved ], [ %rest, %lane.found ]
+  %left = phi i64 [ %all.lanes, %lanes ], [ %rest, %lane.found ]
   %number = call i64 @llvm.cttz.i64(i64 %left, i1 true)
   %lane.at = getelementptr i64, ptr %at, i64 %number
   %lane.address = load i64, ptr %lane.at
-  %lane.place = call i64 @{FIND}(ptr %cells, i64 %lane.address, i64 %size)
-  %lane.nowhere = icmp eq i64 %lane.place, 0
+  %lane.upper = lshr i64 %lane.address, 32
+  %lane.lower = and i64 %lane.address, 4294967295
+  %lane.shared = icmp eq i64 %lane.upper, %shared.aperture
+  %lane.is.shared = and i1 %is.flat, %lane.shared
+  br i1 %lane.is.shared, label %lane.local, label %lane.other
+lane.local:
+  %lane.end = add i64 %lane.lower, %size
+  %lane.local.place = add i64 %lane.lower, %local
+  %lane.outside = icmp ugt i64 %lane.end, %local.size
+  br i1 %lane.outside, label %refuse, label %lane.found
+lane.other:
+  %lane.private = icmp eq i64 %lane.upper, %private.aperture
+  %lane.is.private = and i1 %is.flat, %lane.private
+  br i1 %lane.is.private, label %lane.own, label %lane.global
+lane.own:
+  %lane.beyond = icmp sgt i64 %lane.lower, %private.room
+  %lane.within = and i64 %lane.lower, 3
+  %lane.crosses = icmp sgt i64 %lane.within, %crossing
+  %lane.wrong = or i1 %lane.beyond, %lane.crosses
+  %lane.dword = lshr i64 %lane.lower, 2
+  %lane.row = shl i64 %lane.dword, {row}
+  %lane.number = add i64 %number, %c
+  %lane.column = shl i64 %lane.number, 2
+  %lane.row.place = add i64 %private, %lane.row
+  %lane.dword.place = add i64 %lane.row.place, %lane.column
+  %lane.private.place = add i64 %lane.dword.place, %lane.within
+  br i1 %lane.wrong, label %refuse, label %lane.found
+lane.global:
+  %lane.global.place = call i64 @{FIND}(ptr %cells, i64 %lane.address, i64 %size)
+  %lane.nowhere = icmp eq i64 %lane.global.place, 0
   br i1 %lane.nowhere, label %refuse, label %lane.found
 lane.found:
+  %lane.place = phi i64 [ %lane.local.place, %lane.local ], [ %lane.private.place, %lane.own ], \
+[ %lane.global.place, %lane.global ]
   store i64 %lane.place, ptr %lane.at
   %less = sub i64 %left, 1
   %rest = and i64 %left, %less
@@ -267,11 +305,11 @@ lane.found:
   br i1 %more.lanes, label %lane, label %next
 next:
   %start.next = phi i64 [ %start, %chunk ], [ %near.start, %near ], [ %start, %private.found ], \
-[ %start, %in.local ], [ %other.start, %lane.found ]
+[ %start, %in.local ], [ %start, %lane.found ]
   %room.next = phi i64 [ %room, %chunk ], [ %near.room, %near ], [ %room, %private.found ], \
-[ %room, %in.local ], [ %other.room, %lane.found ]
+[ %room, %in.local ], [ %room, %lane.found ]
   %host.next = phi i64 [ %host, %chunk ], [ %near.host, %near ], [ %host, %private.found ], \
-[ %host, %in.local ], [ %other.host, %lane.found ]
+[ %host, %in.local ], [ %host, %lane.found ]
   %step.now = phi i64 [ %step, %chunk ], [ %unit, %near ], [ {4 * lanes}, %private.found ], \
 [ %unit, %in.local ], [ %unit, %lane.found ]
   %is.first = icmp eq i64 %step, 0

@@ -44,7 +44,7 @@ def stretch_of(parts: Iterable[StretchPart]) -> list[StretchPart]:
 
 def rule_of(parts: Sequence[StretchPart]) -> Rule:
     """Return what the dispatcher has to know of a stretch."""
-    return parts[0].form.rule & Rule.IN_STEP | parts[-1].form.rule & Rule.ENDS_BLOCK
+    return parts[0].form.rule & (Rule.IN_STEP | Rule.IS_ASKED) | parts[-1].form.rule & Rule.ENDS_BLOCK
 
 
 class StretchWriter(FormWriter):

@@ -29,6 +29,7 @@ KERNELS = {
     "tiles": (ZEROS, NUMBERS, 9),
     "one_address": (ZEROS, NUMBERS, 9),
     "parting": (ZEROS, NUMBERS, 12),
+    "kinds": (np.arange(COUNT) << 33, NUMBERS, 64),
     "quotients": (SINGLES, SINGLES.astype(float) + 0.1, RANDOM.random(COUNT).astype(np.float16), NUMBERS, 5),
     "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
 }

@@ -94,3 +94,20 @@ kernel void parting(global int *out, global const int *in, int times) {
     out[i] += own[k & 3];
   }
 }
+
+// Lanes that reach local, private and global memory by one instruction: so many neighbours the same kind, and with parts.
+kernel void kinds(global long *out, global const int *in, int times) {
+  local long shared[128];
+  int l = get_local_id(0), i = get_global_id(0);
+  long own[4] = {i, 1, 2, l};
+  shared[l] = in[i];
+  for (int k = 1; k <= times; k *= 2) {
+    int kind = (l / k + k) % 3;
+    long *p = kind == 0 ? (long *)&shared[l] : kind == 1 ? &own[(in[i] + k) & 3] : (long *)&out[i];
+    *p += in[i] * (long)k << 20;
+    ((int *)p)[1] ^= l;
+    ((short *)p)[1] -= k;
+    if (l & k) ((char *)p)[3] += (char)*p;
+  }
+  out[i] += shared[l] ^ own[0] ^ own[1] * own[2] ^ own[3];
+}

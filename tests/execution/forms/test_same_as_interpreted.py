@@ -45,7 +45,7 @@ def assert_all_same(interpreted, *others):
 
 
 QUICK = {
-    *(("gfx1100", "O2", kernel) for kernel in ("red", "tiles", "narrow", "totals")),
+    *(("gfx1100", "O2", kernel) for kernel in ("red", "tiles", "narrow", "totals", "kinds")),
     *(("gfx90a", "O0", kernel) for kernel in ("recursive", "counted", "by_number")),
     ("gfx1200", "O0", "parting"), ("gfx803", "O0", "col"),
 }  # fmt: skip
