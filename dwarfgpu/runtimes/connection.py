@@ -157,7 +157,9 @@ class HostCall:
         await _until(condition)
 
     def write(self, address: int, content: bytes) -> None:
-        """Put bytes into the memory of the program."""
+        """Put bytes into the memory of the program; a call whose result goes to a null pointer is refused."""
+        if not address:
+            raise self.process.missing(self, address, len(content), is_written=True)
         self.thread.effect(WRITE, address, 0, len(content), content)
 
     def write_number(self, address: int, number: int, size: int = 8) -> None:

@@ -198,9 +198,18 @@ class HostProgram:
     def discards(self, frames: Sequence[int], name: str) -> bool:
         """Return whether the source calls a function as a statement, so that nothing sees its result."""
         line = self.line(frames)
-        before, called, behind = self._text(line).partition(f"{name}(")
-        if line is None or not called:
-            return False
+        parts = self._text(line).split(f"{name}(")
+        return (
+            line is not None
+            and len(parts) > 1
+            and all(
+                self._discards(line, f"{name}(".join(parts[:at]), f"{name}(".join(parts[at:]))
+                for at in range(1, len(parts))
+            )
+        )
+
+    def _discards(self, line: HostLine, before: str, behind: str) -> bool:
+        """Return whether a call is a statement, by what is before its name and behind its parenthesis."""
         before = _VOID.sub("", before).rstrip()
         if not before:
             lines = (self._text(evolve(line, line=number)) for number in range(line.line - 1, 0, -1))

@@ -28,6 +28,8 @@ _ROWS: tuple[tuple[str, Severity, str, str, str], ...] = (
     ("use-after-free", ERROR, _MEMORY, "Nothing uses a buffer that was freed.", "free it behind its last use"),
     ("free-twice", ERROR, _MEMORY, "Each buffer is freed once.", "remove one of the two calls"),
     ("free-unknown", ERROR, _MEMORY, "Only the start of a buffer is freed.", "free what the allocation has returned"),
+    ("free-other", WARNING, _MEMORY, "The function that belongs to an allocation frees it.",
+     "call hipFree for memory of the device, and hipHostFree for that of the host"),
     ("leak", NOTE, _MEMORY, "Each buffer is freed before the program ends.", "free it"),
     ("null-copy", ERROR, _MEMORY, "No copy has a null pointer.", "allocate both sides before the copy"),
     ("direction", ERROR, _MEMORY, "The direction of a copy is that of its addresses.",

@@ -81,6 +81,11 @@ WRONG = {
     ),
     "late": ("written(int*, int) is launched after its code was unregistered", "at wrong.hip:11 in Last::~Last"),
     "closed": ("the program has closed its connection to the device",),
+    "free-other": ("`pinned` from wrong.hip:49 is freed by hipFree: hipHostFree does that", "at wrong.hip:50 in main"),
+    "null-result": (
+        "hipGetDevice: only 0 of 4 bytes at 0x0 can be written at wrong.hip:54 in main",
+        "hipGetDeviceCount: only 0 of 4 bytes at 0x0 can be written at wrong.hip:55 in main",
+    ),
     "leak": ("`other` from wrong.hip:17 was not freed: 256 bytes", "0 kernels, no error, 2 buffers not freed"),
 }
 """What is said of each error of ``wrong.hip``."""
@@ -239,7 +244,8 @@ def test_wrong(built: Callable[[str], Path], name: str) -> None:
     said = " ".join(done.stderr.split())
     for part in WRONG[name]:
         assert part in said
-    assert done.returncode == {"host-access": 128 + signal.SIGSEGV, "empty": 0, "leak": 0, "closed": 0}.get(name, 1)
+    statuses = {"host-access": 128 + signal.SIGSEGV, **dict.fromkeys(("empty", "leak", "closed", "free-other"), 0)}
+    assert done.returncode == statuses.get(name, 1)
 
 
 @pytest.mark.slow

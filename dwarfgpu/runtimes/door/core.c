@@ -310,6 +310,7 @@ static uint32_t scripted(word *entries, int *is_holder) {
 word dwarfgpu_call(uint32_t number, const word *words, uint32_t count) {
   struct { request head; word rest[MOST_WORDS + MOST_FRAMES + 1 + 3 * MOST_SCRIPT_LINES]; } message = {{CALL, number, count, 0}, {0}};
   int error = errno, is_holder = 0;
+  is_reported = 0;
   if (!is_ready()) return dwarfgpu_no_device;
   if (count) memcpy(message.rest, words, count * sizeof *words);
   int frames = backtrace((void **)message.rest + count, MOST_FRAMES);

@@ -101,7 +101,14 @@ def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: in
     "hipError_t hipFreeHost(void *pointer)",
 )
 def free(call: HostCall, pointer: int) -> int:
+    """Free memory, also that of another kind: the documents call that an error, and ROCm does it."""
     check_no_capture(call)
+    program: HipProgram = call.process
+    name, buffer = program.name_of_call(call), program.device.memory_at(pointer)
+    kind, other = (HOST, "hipHostFree") if name == "hipFree" else (DEVICE, "hipFree")
+    if buffer is not None and buffer.kind == kind:
+        message = f"{program.name_of(buffer)} is freed by {name}: {other} does that"
+        program.problem("free-other", message, call, ("allocated", buffer.origin))
     return release(call, pointer)
 
 

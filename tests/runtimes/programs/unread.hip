@@ -18,7 +18,7 @@ int main(int count, char **) {
       && hipSetDevice(7) == kept;
   nothing<<<1, 2000>>>(1);
   printf("%s %d\n", hipGetErrorName(hipGetLastError()), is_same);
-  (void)hipGetDevice(&device);
+  (void)hipGetDevice(&device), (void)hipSetDevice(0); if (hipSetDevice(7) == hipSuccess) return 1;
   if (count > 1) return 0;
   hipSetDevice(7);
   if (device == 0) (void)hipSetDevice(

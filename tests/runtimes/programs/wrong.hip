@@ -44,6 +44,16 @@ int main(int count, char **words) {
   }
   if (!strcmp(name, "late") && !is_right) last.cells = cells;
   if (!strcmp(name, "closed") && !is_right) for (int i = 3; i < 100; i++) close(i);
+  if (!strcmp(name, "free-other")) {
+    int *pinned;
+    (void)hipHostMalloc(&pinned, 4);
+    (void)(is_right ? hipHostFree(pinned) : hipFree(pinned));
+  }
+  if (!strcmp(name, "null-result")) {
+    int number, *result = is_right ? &number : nullptr;
+    if (!hipGetDevice(result) != is_right) return 8;
+    if (!hipGetDeviceCount(result) != is_right) return 9;
+  }
   printf("%s, then %s\n", hipGetErrorName(hipGetLastError()), hipGetErrorName(hipDeviceSynchronize()));
   if (is_right) { if (strcmp(name, "twice")) (void)hipFree(cells); (void)hipFree(other); }
   return 0;
