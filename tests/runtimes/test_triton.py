@@ -326,7 +326,7 @@ def test_buffers_in_shared_memory_are_what_numpy_computes(run: Runs, processor: 
 def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
     done = run(PROGRAMS / "kernels.py", "gfx942", "debug")
     assert [line for line in done.stdout.splitlines() if not line.endswith(": right")] == [], done.stderr
-    assert done.stdout.count(": right") == 33
+    assert done.stdout.count(": right") == 34
 
 
 def test_memory_that_is_read_only_or_of_another_tensor(run: Runs) -> None:
