@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from array import array
 from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import sha256
@@ -21,7 +22,7 @@ from dwarfgpu.compilers.clang import Clang, find_clang
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.regular_files import read_input
 
-VERSIONS = (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)
+VERSIONS = (1, 0), (1, 1), (1, 2), (1, 3)
 """The versions of SPIR-V that all translators below read."""
 _OLDEST, _NEWEST, _LIMIT = 14, 24, 120
 INSTALL = "apt install llvm-spirv-15, or set LLVM_SPIRV"
@@ -60,7 +61,9 @@ _RESULTS = {"i1": "bool", "i8": "char", "i16": "short", "i32": "int", "i64": "lo
 _MEMORY = {"1": "global", "2": "constant", "3": "local", "4": "generic"}
 _QUALIFIERS = {"V": "volatile", "K": "const"}
 _ACCESS = {"ro": "read_only", "wo": "write_only", "rw": "read_write"}
-_CONSTANT = re.compile(r"Spec const id = (\d+), size in bytes = (\d+)")
+_DIVISION = re.compile(r"( = fdiv (?:\w+ )*(?:float|<\d+ x float>) .*?)((?:, ![\w.]+ !\d+)*)$", re.MULTILINE)
+_DECORATE, _INTEGER, _FLOAT, _FALSE, _TRUE, _CONSTANT, _SPEC_ID = 71, 21, 22, 49, 48, 50, 1
+"""OpDecorate, OpTypeInt, OpTypeFloat, OpSpecConstantFalse, ...True, OpSpecConstant and the decoration SpecId."""
 
 
 def find_translator() -> str | None:
@@ -70,44 +73,70 @@ def find_translator() -> str | None:
     return next(filter(None, map(shutil.which, [chosen] if chosen else ["llvm-spirv", *numbered])), None)
 
 
-def constants_of(code: bytes, folder: PrivateFolder) -> dict[int, int]:
-    """Return the sizes of a program's specialization constants, by their numbers."""
-    return {int(number): int(size) for number, size in _CONSTANT.findall(_run(code, ["--spec-const-info"], folder))}
+def constants_of(code: bytes) -> dict[int, tuple[int, int]]:
+    """Return the size of each specialization constant, and its place among the words of a program (SPIR-V, 2.3)."""
+    words = array("I", code + bytes(16))
+    found, numbers, sizes, at = {}, {}, {}, 5
+    while at < len(words) - 4:
+        kind, (first, second, third) = words[at] & 0xFFFF, words[at + 1 : at + 4]
+        if kind == _DECORATE and second == _SPEC_ID:
+            numbers[first] = third
+        elif kind in (_INTEGER, _FLOAT):
+            sizes[first] = second // 8
+        elif kind in (_FALSE, _TRUE, _CONSTANT) and second in numbers:
+            found[numbers[second]] = sizes.get(first, 1), at
+        at += max(words[at] >> 16, 1)
+    return found
+
+
+def _specialized(code: bytes, constants: Mapping[int, bytes]) -> bytes:
+    """Return a program with other values of its specialization constants."""
+    words, known = array("I", code), constants_of(code)
+    for number, content in constants.items():
+        (size, at), value = known[number], int.from_bytes(content, "little")
+        if words[at] & 0xFFFF == _CONSTANT:
+            words[at + 3 : at + (5 if size == 8 else 4)] = array("I", content.ljust(4, b"\0"))
+        else:
+            words[at] = words[at] >> 16 << 16 | (_TRUE if value else _FALSE)
+    return words.tobytes()
 
 
 def is_spirv(code: bytes) -> bool:
-    """Return whether a program is in SPIR-V, in either order of bytes (SPIR-V, 2.3)."""
-    return len(code) >= 20 and len(code) % 4 == 0 and code[:4] in (b"\3\2\x23\7", b"\7\x23\2\3")
+    """Return whether a program is in SPIR-V, with the bytes in this order (SPIR-V, 2.3)."""
+    return len(code) >= 20 and len(code) % 4 == 0 and code[:4] == b"\3\2\x23\7"
 
 
-def translate(code: bytes, constants: Mapping[int, bytes], out: Path, folder: PrivateFolder) -> str:
-    """Write bitcode of a program, with values of constants, and return the source of the functions that it calls."""
+def translate(
+    code: bytes, constants: Mapping[int, bytes], out: Path, folder: PrivateFolder, *, is_exact: bool = False
+) -> str:
+    """Write bitcode of a program, with values of constants, and return the source of the functions that it calls.
+
+    If ``is_exact``, divisions of floats are rounded to the nearest number.
+    """
     clang = find_clang()
     if clang.version < 15:  # they write pointers with the type of what they point to
         _refuse(f"clang {clang.version} is too old, CLANG names another one")
     of_spir, path = folder.path / "translated.spir", folder.path / "translated.ll"
-    values = {number: f"i{8 * len(value)}:{int.from_bytes(value, 'little')}" for number, value in constants.items()}
-    words = [f"--spec-const={' '.join(f'{number}:{value}' for number, value in values.items())}"] if values else []
-    _run(code, ["-r", "--spirv-target-env=CL2.0", *words, "-o", str(of_spir)], folder)
+    _run(_specialized(code, constants), ["-r", "--spirv-target-env=CL2.0", "-o", str(of_spir)], folder)
     _compile(clang, ["spir64", "-S", str(of_spir), "-o", str(path)], folder)
     content = read_input(str(path)).decode(errors="surrogateescape")
     rewritten, source = _rewritten(content, f"spirv{sha256(code).hexdigest()[:8]}")
+    if not is_exact:  # as clang does for sources (OpenCL C 3.0, 7.4)
+        rewritten = _DIVISION.sub(r"\1, !fpmath !{float 2.500000e+00}\2", rewritten)
     path.write_text(rewritten, errors="surrogateescape")
     _compile(clang, ["amdgcn-amd-amdhsa", "-nogpulib", "-c", str(path), "-o", str(out)], folder)
     return source
 
 
-def _run(code: bytes, words: list[str], folder: PrivateFolder) -> str:
-    """Run the translator for a program; return what it writes."""
+def _run(code: bytes, words: list[str], folder: PrivateFolder) -> None:
+    """Run the translator for a program."""
     path, translator = folder.path / "program.spv", find_translator()
     if translator is None:
         _refuse(f"there is no llvm-spirv: {INSTALL}")
     path.write_bytes(code)
     done = folder.run([translator, *words, str(path)], limit=_LIMIT, is_merged=True)
-    said = done.stdout.decode(errors="replace")
     if done.returncode:
-        _refuse(f"{translator}: {said.partition(chr(10))[0]}")
-    return said
+        _refuse(f"{translator}: {done.stdout.decode(errors='replace').partition(chr(10))[0]}")
 
 
 def _compile(clang: Clang, words: list[str], folder: PrivateFolder) -> None:
@@ -182,6 +211,7 @@ def _with_types(line: str) -> str:
     line = _POINTER.sub(changed, line)
     if "@llvm." in line:
         line = re.sub(r"(?<=\.p)\d(?=[.(])", lambda space: str(_SPACES.get(space[0], 5)), line)
+    line = line.replace("addrspace(4) global", "addrspace(4) constant")  # printf demands that
     line = re.sub(rf"{_BEFORE}spir_(k?)\w+ ", lambda kind: "amdgpu_kernel " if kind[1] else "", line)
     line = re.sub(r"^(attributes #\d+ = \{)", r"\1 convergent", line)  # as clang declares all functions of OpenCL C
     return re.sub(r"( = alloca .*?)((?:, ![\w.]+ !\d+)*)$", r"\1, addrspace(5)\2", line)

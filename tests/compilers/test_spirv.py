@@ -25,6 +25,7 @@ LINES = [
         "call spir_func void @llvm.memcpy.p0.p2.i64(ptr %0, ptr addrspace(2) @s, i64 8, i1 false)",
         "call void @llvm.memcpy.p5.p4.i64(ptr addrspace(5) %0, ptr addrspace(4) @s, i64 8, i1 false)",
     ),
+    ('@s = internal addrspace(2) global [2 x i8] c"x\\00"', '@s = internal addrspace(4) constant [2 x i8] c"x\\00"'),
     ('%1 = load target("spirv.Image", void, 1, 0), ptr %0', "%1 = load ptr addrspace(1), ptr addrspace(5) %0"),
     ("!(DW_OP_constu, 0, DW_OP_swap, DW_OP_xderef)", "!(DW_OP_constu, 1, DW_OP_swap, DW_OP_xderef)"),
     ("!(DW_OP_deref, DW_OP_constu, 1, DW_OP_swap, DW_OP_xderef)", "!(DW_OP_deref)"),

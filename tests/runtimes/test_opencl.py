@@ -235,9 +235,9 @@ def test_spirv(
     done = dwarfgpu("exec", *target, program, in_spirv(level), options)
     assert wanted.stdout.startswith("built 0 \nsaxpy ")
     assert done.stdout == wanted.stdout
-    assert "set 0 0 0" in done.stderr
+    assert "set 0 0 0 0" in done.stderr
     assert ", not -71 -30" in done.stderr
-    assert options == "link" or "constants 270 2.5, same size 1" in done.stderr
+    assert options == "link" or "constants 270 2.5 0.33333333333333331, same size 1" in done.stderr
 
 
 def test_spirv_without_a_translator(built: Callable[[str], Path], tmp_path: Path) -> None:

@@ -44,11 +44,12 @@ _INCLUDE = re.compile(r"#\s*include\b")
 _OBJECT, _WRITABLE = 1, 1
 """``STT_OBJECT`` and ``SHF_WRITE`` of ELF."""
 _STANDARD = "-cl-std="
+_EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 _ALONE = {
     "-cl-single-precision-constant", "-cl-denorms-are-zero", "-cl-opt-disable", "-cl-strict-aliasing",
     "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations", "-cl-finite-math-only",
     "-cl-fast-relaxed-math", "-cl-uniform-work-group-size", "-cl-no-subgroup-ifp", "-cl-kernel-arg-info",
-    "-cl-fp32-correctly-rounded-divide-sqrt", "-w", "-Werror", "-g",
+    _EXACT, "-w", "-Werror", "-g",
 }  # fmt: skip
 """The options of OpenCL API 3.0, 5.8.6, that have no value, and -g."""
 _WITHOUT_MEANING = {"-cl-strict-aliasing", "-cl-kernel-arg-info", "-g", "-cl-opt-disable"}
@@ -336,13 +337,15 @@ def _compiled(
 ) -> tuple[bytes, str]:
     """Return what clang makes of a source, and what it says; nothing if it refuses the source."""
     processor, source, own = device.processor, code.source or "", _own_folder(program)
-    if code.il:  # no option but the level changes it
+    if code.il:  # no other option changes it
+        is_exact = _EXACT in options.words
         bitcode = own.path / f"translated-{code.number}.bc"
         try:
-            source = translate(code.il, code.constants, bitcode, own)
+            source = translate(code.il, code.constants, bitcode, own, is_exact=is_exact)
         except (DwarfGpuError, OSError) as error:
             return b"", f"{error}\n"
-        options, more, is_kept = BuildOptions((), "CL3.0", options.level), [*more, *_linking(bitcode)], False
+        options = BuildOptions((_EXACT,) * is_exact, "CL3.0", options.level)
+        more, is_kept = [*more, *_linking(bitcode)], False
     words = (f"{_STANDARD}{options.standard}", *USUAL, *more, *options.words)
     key = _key(code, processor, options, words) if is_kept else None
     cache = CodeCache("programs")
@@ -502,8 +505,8 @@ async def specialize(call: HostCall, handle: int, number: int, size: int, value:
         refuse(ClError.INVALID_OPERATION, _NO_IL)
     if not code.il:
         refuse(ClError.INVALID_PROGRAM, f"{program.named(code)} is not in SPIR-V")
-    room = constants_of(code.il, _own_folder(program)).get(number)
-    if room is None:
+    room, _place = constants_of(code.il).get(number, (0, 0))
+    if not room:
         refuse(ClError.INVALID_SPEC_ID, f"{program.named(code)} has no specialization constant {number}")
     if size != room or not value:
         refuse(ClError.INVALID_VALUE, f"specialization constant {number} has {room} bytes, and {size} are given")

@@ -50,6 +50,7 @@ int main(int count, char **words) {
   cl_platform_id platform;
   cl_int error, integer = 70;
   float real = 2.5f, a = 0.25f;
+  double more = 1 / 3.0;
   size_t size, needed = 0, zero[3] = {0}, all[3] = {8, 8, 1}, memory = sizeof(cl_mem);
   static char content[1 << 20], text[4000];
   clGetPlatformIDs(1, &platform, NULL);
@@ -67,6 +68,7 @@ int main(int count, char **words) {
     fprintf(stderr, "created %d\n", error);
     if (error) return 0;
     fprintf(stderr, "set %d %d %d", specialize(7, 4, &integer), specialize(9, 4, &real), specialize(11, 1, zero));
+    fprintf(stderr, " %d", specialize(13, 8, &more));
     fprintf(stderr, ", not %d %d\n", specialize(8, 4, &integer), specialize(7, 8, &integer));
   } else
     program = clCreateProgramWithSource(context, 1, &source, &size, &error);
@@ -114,11 +116,12 @@ int main(int count, char **words) {
   clGetKernelArgInfo(doubled, 0, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof error, &error, NULL);
   printf("groups of %zu, access %x\n", all[0], error);
   if (is_il && strcmp(words[2], "link")) {
-    run("constants", 1, 1, memory, &counter, memory, &f, (size_t)0);
+    run("constants", 1, 1, memory, &counter, memory, &f, memory, &v, (size_t)0);
     clEnqueueReadBuffer(queue, counter, CL_TRUE, 0, 4, &integer, 0, NULL, NULL);
     clEnqueueReadBuffer(queue, f, CL_TRUE, 0, 4, &real, 0, NULL, NULL);
+    clEnqueueReadBuffer(queue, v, CL_TRUE, 0, 8, &more, 0, NULL, NULL);
     clGetProgramInfo(program, CL_PROGRAM_IL, 0, NULL, &needed);
-    fprintf(stderr, "constants %d %g, same size %d\n", integer, real, needed == size);
+    fprintf(stderr, "constants %d %g %.17g, same size %d\n", integer, real, more, needed == size);
   }
   while (buffers) clReleaseMemObject(made[--buffers]);
   clReleaseMemObject(in), clReleaseMemObject(out);

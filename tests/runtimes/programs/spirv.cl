@@ -45,6 +45,7 @@ kernel void functions(global float *f, global int4 *v, global uint *u, global ch
   f[4] = fract(f[1], &whole) + whole;
   if (some) *some = 5;
   f[5] = frexp(f[2], &power) + power + whole;
+  f[8] = f[1] / f[2];
   vstore4(sines * both, 0, four);
   vstore_half(four[1], 12, (global half *)f);
   f[7] = four[2] + convert_int_sat_rte(f[3]) + vload_half(12, (global half *)f);
@@ -72,9 +73,11 @@ kernel void prints(global int *cells) {
 int __attribute__((overloadable)) __spirv_SpecConstant(int, int);
 float __attribute__((overloadable)) __spirv_SpecConstant(int, float);
 bool __attribute__((overloadable)) __spirv_SpecConstant(int, bool);
+double __attribute__((overloadable)) __spirv_SpecConstant(int, double);
 
-kernel void constants(global int *out, global float *real) {
+kernel void constants(global int *out, global float *real, global double *more) {
   out[0] = __spirv_SpecConstant(7, 5) + (__spirv_SpecConstant(11, true) ? 100 : 200);
   real[0] = __spirv_SpecConstant(9, 1.5f);
+  more[0] = __spirv_SpecConstant(13, 0.1);
 }
 #endif
