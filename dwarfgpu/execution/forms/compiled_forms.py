@@ -119,7 +119,7 @@ class CompiledForms:
             self._counts, self._programs = counts, {}
         states, waves = self._states, device.machine.wave_count
         if states is None or states.counts != counts or states.count < waves:
-            states = self._states = WaveStates(waves, device.lanes, counts)
+            states = self._states = WaveStates(waves, device.lanes, counts, states)
         if not states.are_of(memory):
             states.begin(memory, self._table)
         elif isinstance(batch, FormBatch) and batch.states is states:

@@ -34,13 +34,15 @@ LOW = 0xFFFF_FFFF
 class WaveStates:
     """The states of all waves of a machine, for one launch after the other."""
 
-    def __init__(self, count: int, lanes: int, counts: tuple[int, int]) -> None:
+    def __init__(self, count: int, lanes: int, counts: tuple[int, int], before: WaveStates | None = None) -> None:
+        """Have room for waves and registers: that of states that nobody needs any more, if it is enough."""
         self.count, self.lanes, self.counts = count, lanes, counts
         self._memory: tuple[Any, ...] = ()
         size = VECTORS + 4 * lanes * sum(counts) + _PAD
-        self._room = np.zeros(count * size + 64, np.uint8)
-        skipped = -address_of(self._room) % 64
-        rows = self._room[skipped : skipped + count * size].reshape(count, size)
+        room = count * size + 64
+        self.room: Any = np.empty(room, np.uint8) if before is None or before.room.size < room else before.room
+        skipped = -address_of(self.room) % 64
+        rows = self.room[skipped : skipped + count * size].reshape(count, size)
         self._words = rows.view(np.uint32)
         self._known = rows[:, Place.KNOWN : Place.KNOWN_VECTORS + sum(counts)]
         self._longs = rows.view(np.int64)
