@@ -114,7 +114,7 @@ def translate(
     If ``is_exact``, divisions of floats are rounded to the nearest number.
     """
     clang = find_clang()
-    if clang.version < 15:  # they write pointers with the type of what they point to
+    if clang.version < 17:  # they write pointers with the type of what they point to
         _refuse(f"clang {clang.version} is too old, CLANG names another one")
     of_spir, path = folder.path / "translated.spir", folder.path / "translated.ll"
     _run(_specialized(code, constants), ["-r", "--spirv-target-env=CL2.0", "-o", str(of_spir)], folder)
