@@ -284,6 +284,13 @@ class DebugSession:
             raise UsageError(f"there is no thread {number}: there are {len(machine)}", kind="no_wave")
         return number - 1
 
+    def host_frame(self, arguments: RequestArguments) -> int | None:
+        """Return the number of the call of the host that a request names, if it names one."""
+        number, whole = arguments.number("frameId", 0), self.debugger.state_of(KernelRun).whole
+        place = self.frames.get(number, "frame") if number else None
+        calls = [] if whole is None else [*whole.lines()]
+        return calls.index(place) if place in calls else None
+
     def frame(self, arguments: RequestArguments, *, of_kernel: bool = True) -> Viewpoint | None:
         """Return the frame that a request names, if it names one; an error if it should be of a kernel, and is not."""
         if not arguments.number("frameId", 0):

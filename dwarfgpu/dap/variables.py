@@ -478,7 +478,12 @@ def _assigned(session: DebugSession, place: Viewpoint | None, lane: int | None, 
 def evaluate(session: DebugSession, arguments: RequestArguments) -> Json:
     """Evaluate an expression; in the console also a command of the debugger."""
     text, context = arguments.text("expression").strip(), arguments.maybe_text("context")
-    place, debugger = session.frame(arguments, of_kernel=context != "repl"), session.debugger
+    host, debugger = session.host_frame(arguments) if context != "repl" else None, session.debugger
+    if host is not None and text and debugger.ask_host is not None:
+        _check_no_assignment(text, context)
+        said = debugger.ask_host(f"#{host} print {text}").strip()
+        return {"result": said.partition(" = ")[2] or said, "variablesReference": 0}
+    place = session.frame(arguments, of_kernel=context != "repl")
     if not text:
         return {"result": "", "variablesReference": 0}
     if context == "repl":
@@ -489,8 +494,7 @@ def evaluate(session: DebugSession, arguments: RequestArguments) -> Json:
     elif debugger.attached is None:
         raise UsageError("there is no kernel yet: `launch` or `attach` comes first")
     with session.at(place):
-        if context in ("hover", "variables", "clipboard") and is_assignment(text):
-            raise UsageError("an assignment is not evaluated here", kind="cannot_run")
+        _check_no_assignment(text, context)
         writer = ItemWriter(session, debugger.frame, debugger.lane)
         before = _changes(session)
         session.is_copying = context == "clipboard"
@@ -499,6 +503,11 @@ def evaluate(session: DebugSession, arguments: RequestArguments) -> Json:
         if _changes(session) != before:
             session.after.append(lambda: session.changed("variables"))
     return row_body(session, row, "result")
+
+
+def _check_no_assignment(text: str, context: str | None) -> None:
+    if context in ("hover", "variables", "clipboard") and is_assignment(text):
+        raise UsageError("an assignment is not evaluated here", kind="cannot_run")
 
 
 def _changes(session: DebugSession) -> Any:

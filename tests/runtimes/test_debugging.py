@@ -136,9 +136,8 @@ def test_an_editor_goes_from_launch_to_launch(built: Callable[[str], Path]) -> N
         assert main["source"]["path"] == str(PROGRAMS / "steps.hip")
         last = client.ask("stackTrace", threadId=1, startFrame=len(stack) - 1)["stackFrames"]
         assert [each["name"] for each in last] == ["host: main"]
-        for request, arguments in (("scopes", {}), ("evaluate", {"expression": "factor"})):
-            text = client.fails(request, frameId=step["id"], **arguments)
-            assert text == "a call of the host has no variables here (`host print NAME` in the console asks gdb)"
+        text = client.fails("scopes", frameId=step["id"])
+        assert text == "a call of the host has no variables here (`host print NAME` in the console asks gdb)"
         host = client.ask("evaluate", expression="host", frameId=step["id"], context="repl")["result"]
         assert "steps.hip:17 in step" in host
         assert client.ask("evaluate", expression="factor", frameId=frame["id"])["result"] == "2"
@@ -199,6 +198,30 @@ def test_an_editor_stops_at_calls_of_the_host(built: Callable[[str], Path]) -> N
         client.ask("setBreakpoints", source=source, breakpoints=[])
         client.ask("continue", threadId=host["id"])
         assert client.event("stopped")["reason"] == "exception"
+    finally:
+        client.close()
+
+
+@pytest.mark.slow
+def test_an_editor_asks_gdb(built: Callable[[str], Path], require_tool: Callable[..., str]) -> None:  # noqa: F811
+    """An expression in a call of the host is one of that call."""
+    require_tool("gdb")
+    client = LocalClient()
+    try:
+        client.ask("initialize", **INITIALIZE)
+        number = client.send("launch", program=str(built("steps")))
+        client.event("initialized")
+        client.ask("setBreakpoints", source={"path": str(PROGRAMS / "steps.hip")}, breakpoints=[{"line": 28}])
+        client.ask("configurationDone")
+        assert client.answer(number)["success"]
+        client.event("stopped")
+        *_, step, main = client.ask("stackTrace", threadId=1)["stackFrames"]
+        for frame, expression, result in (step, "factor", "0.5"), (main, "n + 1", "101"), (main, "host[7]", "7"):
+            asked = client.ask("evaluate", expression=expression, frameId=frame["id"], context="watch")
+            assert asked["result"] == result
+        assert "No symbol" in client.fails("evaluate", expression="nothing_here", frameId=main["id"])
+        refused = client.fails("evaluate", expression="n = 1", frameId=main["id"], context="hover")
+        assert refused == "an assignment is not evaluated here"
     finally:
         client.close()
 
