@@ -92,7 +92,8 @@ def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
 
 def who(each: NamedSide) -> Iterator[str]:
     """Yield the wave, its work-group, and the lane and work-item of the element; then all lanes, if there are more."""
-    side, file = each.side, each.position.file
+    side, sources = each.side, (call.source for call in each.calls)
+    file = each.position.file or next((source.file for source in sources if source is not None), None)
     words = f"wave {side.wave}", group_words(side.work_group, file)
     lanes = (lanes_text(side.lanes),) if side.lanes else ()
     if side.items:

@@ -144,9 +144,19 @@ class SourceAccesses:
         return known
 
     def has_tensors(self, pc: int) -> bool:
-        """Return whether the file of an instruction is in Python, as of Triton, which has tensors in place of items."""
+        """Return whether the file of an instruction is in Python, as of Triton, which has tensors in place of items.
+
+        Where LLVM has made one instruction of those of several lines, it has no line: then the producer tells.
+        """
         line = self.running.line_at(pc)
-        return line is not None and line.file.name.endswith(".py")
+        return self._is_of_triton if line is None or not line.line else line.file.name.endswith(".py")
+
+    @cached_property
+    def _is_of_triton(self) -> bool:
+        try:
+            return any(unit.producer == "triton" for _code, unit in self.running.attached.state.sources.units())
+        except DwarfGpuError:
+            return False
 
     # --- Arrays -------------------------------------------------------------------------------------------------------
 

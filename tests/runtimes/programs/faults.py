@@ -434,7 +434,7 @@ def main() -> None:
             except RuntimeError as error:
                 told.write(str(error))
         text = " ".join(told.getvalue().split())
-        is_named = all(part in text for part in ("error:", f"faults.py:{line}", tensor))
+        is_named = all(part in text for part in ("error:", f"faults.py:{line}", tensor)) and "work-item" not in text
         print(f"{name}: {'named' if is_named else text}", flush=True)
 
 
