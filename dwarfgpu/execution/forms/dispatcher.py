@@ -22,32 +22,24 @@ from dwarfgpu.execution.forms.layout import (
     TurnExit,
 )
 from dwarfgpu.execution.forms.memory_functions import FUNCTIONS as MEMORY_FUNCTIONS
-from dwarfgpu.execution.forms.memory_functions import memory_functions
+from dwarfgpu.execution.forms.memory_functions import cell, load, memory_functions
 
 RUN = "forms_run"
 """``i64 @forms_run(ptr cells)``: let the waves of a batch run; return a `TurnExit`."""
 
 
-def _load(name: str, base: str, offset: int, kind: str = "i64") -> str:
-    return f"  %{name}.at = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}.at\n"
-
-
-def _cell(name: str, cell: int, kind: str = "i64") -> str:
-    return _load(name, "%cells", 8 * cell, kind)
-
-
-def _store(name: str, cell: int, value: str, kind: str = "i64") -> str:
+def _store(name: str, number: int, value: str, kind: str = "i64") -> str:
     at = f"%{name}.out"
-    return f"  {at} = getelementptr i8, ptr %cells, i64 {8 * cell}\n  store {kind} {value}, ptr {at}\n"
+    return f"  {at} = getelementptr i8, ptr %cells, i64 {8 * number}\n  store {kind} {value}, ptr {at}\n"
 
 
 _RUN = f"""
 define i64 @{RUN}(ptr noalias %cells) {{
 entry:
-{_cell("waves", TurnCell.WAVES, "ptr")}{_cell("count", TurnCell.COUNT)}{_cell("begin", TurnCell.SLOT, "ptr")}\
-{_cell("before", TurnCell.SINCE)}{_cell("turn", TurnCell.TURN)}\
-{_cell("nearest", TurnCell.NEAREST, "ptr")}{_cell("most", TurnCell.MOST)}\
-{_cell("hot", TurnCell.HOT)}{_cell("asks.number", TurnCell.ASKS)}
+{cell("waves", TurnCell.WAVES, "ptr")}{cell("count", TurnCell.COUNT)}{cell("begin", TurnCell.SLOT, "ptr")}\
+{cell("before", TurnCell.SINCE)}{cell("turn", TurnCell.TURN)}\
+{cell("nearest", TurnCell.NEAREST, "ptr")}{cell("most", TurnCell.MOST)}\
+{cell("hot", TurnCell.HOT)}{cell("asks.number", TurnCell.ASKS)}
   %asks.all = trunc i64 %asks.number to i1
   %are.several = icmp ugt i64 %count, 1
   %count.short = trunc i64 %count to i32
@@ -60,20 +52,20 @@ at:
   %is.empty = icmp eq ptr %single, null
   br i1 %is.empty, label %stopped, label %some
 some:
-{_load("single.rule", "%slot", RULE, "i32")}{_load("stretch", "%slot", STRETCH, "ptr")}
+{load("single.rule", "%slot", RULE, "i32")}{load("stretch", "%slot", STRETCH, "ptr")}
   %room = sub i64 {LONGEST}, %since
   %has.none = icmp eq ptr %stretch, null
   br i1 %has.none, label %warm, label %long
 warm:
-{_load("heat", "%slot", HEAT, "i32")}
+{load("heat", "%slot", HEAT, "i32")}
   %hotter = add i32 %heat, %count.short
   store i32 %hotter, ptr %heat.at
   %hot.short = trunc i64 %hot to i32
   %is.hot = icmp sge i32 %hotter, %hot.short
   br i1 %is.hot, label %stopped, label %short
 long:
-{_load("whole.code", "%stretch", StretchField.FUNCTION, "ptr")}{_load("length", "%stretch", StretchField.COUNT)}\
-{_load("whole.rule", "%stretch", StretchField.RULE, "i32")}
+{load("whole.code", "%stretch", StretchField.FUNCTION, "ptr")}{load("length", "%stretch", StretchField.COUNT)}\
+{load("whole.rule", "%stretch", StretchField.RULE, "i32")}
   %is.too.long = icmp ugt i64 %length, %room
   br i1 %is.too.long, label %short, label %chosen
 short:
@@ -121,7 +113,7 @@ step:
   %failed = icmp eq ptr %next, null
   br i1 %failed, label %refusing, label %executed
 refusing:
-{_load("inside", "%state", Place.DONE)}{_load("inside.slot", "%state", Place.NEXT, "ptr")}
+{load("inside", "%state", Place.DONE)}{load("inside.slot", "%state", Place.NEXT, "ptr")}
   %at.begin = icmp eq i64 %k.before, 0
   %was.inside = and i1 %in.stretch, %at.begin
   %stays = select i1 %was.inside, ptr %inside.slot, ptr %now
@@ -196,7 +188,7 @@ together:
   %is.noted = icmp ne i32 %noted, 0
   br i1 %is.noted, label %note, label %ask.turn
 note:
-{_cell("calls", TurnCell.CALLS, "ptr")}{_cell("call.count", TurnCell.CALL_COUNT)}
+{cell("calls", TurnCell.CALLS, "ptr")}{cell("call.count", TurnCell.CALL_COUNT)}
   %now.calls = and i32 %now.rule, {int(Rule.IS_CALL)}
   %is.jump = icmp eq i32 %now.calls, 0
   br i1 %is.jump, label %jump, label %call

@@ -36,12 +36,14 @@ CHUNK = 8
 """The lanes of a step."""
 
 
-def _load(name: str, base: str, offset: int, kind: str = "i64") -> str:
+def load(name: str, base: str, offset: int, kind: str = "i64") -> str:
+    """Write how ``%name`` gets what is some bytes behind an address."""
     return f"  %{name}.at = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}.at\n"
 
 
-def _cell(name: str, cell: int, kind: str = "i64") -> str:
-    return _load(name, "%cells", 8 * cell, kind)
+def cell(name: str, number: int, kind: str = "i64") -> str:
+    """Write how ``%name`` gets one of the numbers at ``%cells``."""
+    return load(name, "%cells", 8 * number, kind)
 
 
 def _spread(name: str, value: str, kind: str = "i64", lanes: int = CHUNK) -> str:
@@ -63,12 +65,12 @@ def _none(name: str, flags: str) -> str:
 def _segment(name: str) -> str:
     """Write the numbers of the segment ``%name``: its start, how far a lane may reach, and its address of the host."""
     return (
-        _load(f"{name}.start", f"%{name}", 0)
-        + _load(f"{name}.whole", f"%{name}", 8)
+        load(f"{name}.start", f"%{name}", 0)
+        + load(f"{name}.whole", f"%{name}", 8)
         + f"""  %{name}.above = add i64 %{name}.whole, 1
   %{name}.room = call i64 @llvm.usub.sat.i64(i64 %{name}.above, i64 %size)
 """
-        + _load(f"{name}.host", f"%{name}", 16)
+        + load(f"{name}.host", f"%{name}", 16)
     )
 
 
@@ -83,8 +85,8 @@ def _all(number: int) -> str:
 FIND_TEXT = f"""
 define i64 @{FIND}(ptr %cells, i64 %address, i64 %size) {{
 entry:
-{_cell("latest", MemoryCell.LATEST)}{_cell("segments", MemoryCell.SEGMENTS, "ptr")}\
-{_cell("count", MemoryCell.SEGMENT_COUNT)}
+{cell("latest", MemoryCell.LATEST)}{cell("segments", MemoryCell.SEGMENTS, "ptr")}\
+{cell("count", MemoryCell.SEGMENT_COUNT)}
   %is.none = icmp eq i64 %count, 0
   br i1 %is.none, label %nowhere, label %try
 try:
@@ -93,7 +95,7 @@ try:
   %at = mul i64 %index, 3
   %segment = getelementptr i64, ptr %segments, i64 %at
   %start = load i64, ptr %segment
-{_load("whole", "%segment", 8)}
+{load("whole", "%segment", 8)}
   %offset = sub i64 %address, %start
   %room = sub i64 %whole, %size
   %fits = icmp uge i64 %whole, %size
@@ -102,7 +104,7 @@ try:
   br i1 %inside, label %here, label %again
 here:
   store i64 %index, ptr %latest.at
-{_load("host", "%segment", 16)}
+{load("host", "%segment", 16)}
   %place = add i64 %host, %offset
   ret i64 %place
 again:
@@ -138,12 +140,12 @@ def _resolve(lanes: int) -> str:
     return f"""
 define i64 @{RESOLVE}{lanes}(ptr %wave, ptr %places, i64 %mask, i64 %size, i64 %unit, i64 %space) {{
 entry:
-{_load("cells", "%wave", Place.TABLE, "ptr")}{_load("local", "%wave", Place.LOCAL)}\
-{_load("local.size", "%wave", Place.LOCAL_SIZE)}{_load("private", "%wave", Place.PRIVATE)}\
-{_load("private.size", "%wave", Place.PRIVATE_SIZE)}\
-{_cell("shared.aperture", MemoryCell.SHARED)}{_cell("private.aperture", MemoryCell.PRIVATE)}\
-{_cell("latest", MemoryCell.LATEST)}{_cell("segments", MemoryCell.SEGMENTS, "ptr")}\
-{_cell("count", MemoryCell.SEGMENT_COUNT)}
+{load("cells", "%wave", Place.TABLE, "ptr")}{load("local", "%wave", Place.LOCAL)}\
+{load("local.size", "%wave", Place.LOCAL_SIZE)}{load("private", "%wave", Place.PRIVATE)}\
+{load("private.size", "%wave", Place.PRIVATE_SIZE)}\
+{cell("shared.aperture", MemoryCell.SHARED)}{cell("private.aperture", MemoryCell.PRIVATE)}\
+{cell("latest", MemoryCell.LATEST)}{cell("segments", MemoryCell.SEGMENTS, "ptr")}\
+{cell("count", MemoryCell.SEGMENT_COUNT)}
   %is.flat = icmp eq i64 %space, {FLAT_SPACE}
   %is.scratch = icmp eq i64 %space, {PRIVATE_SPACE}
   %is.empty = icmp eq i64 %count, 0
@@ -337,7 +339,7 @@ def _local(lanes: int) -> str:
     return f"""
 define i1 @{CHECK_LOCAL}{lanes}(ptr %wave, ptr %numbers, i64 %mask, i32 %offset, i32 %size) {{
 entry:
-{_load("whole", "%wave", Place.LOCAL_SIZE)}
+{load("whole", "%wave", Place.LOCAL_SIZE)}
   %whole.short = trunc i64 %whole to i32
   %above = add i32 %whole.short, 1
   %room = call i32 @llvm.usub.sat.i32(i32 %above, i32 %size)
