@@ -73,6 +73,13 @@ def find_translator() -> str | None:
     return next(filter(None, map(shutil.which, [chosen] if chosen else ["llvm-spirv", *numbered])), None)
 
 
+def translator_digest() -> str:
+    """Return what the translation of a program depends on besides clang and the program."""
+    translator = find_translator()
+    changed = os.stat(translator).st_mtime_ns if translator is not None else 0
+    return f"{translator} {changed} {sha256(Path(__file__).read_bytes()).hexdigest()}"
+
+
 def constants_of(code: bytes) -> dict[int, tuple[int, int]]:
     """Return the size of each specialization constant, and its place among the words of a program (SPIR-V, 2.3)."""
     words = array("I", code + bytes(16))

@@ -365,6 +365,15 @@ def test_programs_are_compiled_again_for_another_library(monkeypatch: pytest.Mon
     assert len(keys) == 2
 
 
+def test_code_of_spirv_is_kept_by_the_program_and_its_constants() -> None:
+    programs = [
+        code.ClCode(origin=None, context=Mock(), il=il, constants=constants, builds={})
+        for il in (b"one", b"two") for constants in ({}, {7: b"\1"}, {7: b"\2"})
+    ]  # fmt: skip
+    options = code.BuildOptions((), "CL3.0", "1")
+    assert len({code._key(program, "gfx1100", options, ()) for program in programs}) == 6
+
+
 def test_programs_of_one_source_have_one_number() -> None:
     """Their code is kept by it, since messages name their file by it."""
     assert [OpenClProgram.number_of(program, text) for program in [Mock(sources={})] for text in "abab"] == [1, 2, 1, 2]

@@ -15,7 +15,7 @@ from dwarfgpu.children import PrivateFolder
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import Compiled, Recipe, compile_source, library_digest
-from dwarfgpu.compilers.spirv import INSTALL, constants_of, find_translator, is_spirv, translate
+from dwarfgpu.compilers.spirv import INSTALL, constants_of, find_translator, is_spirv, translate, translator_digest
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.image import Image
@@ -338,14 +338,7 @@ def _compiled(
     """Return what clang makes of a source, and what it says; nothing if it refuses the source."""
     processor, source, own = device.processor, code.source or "", _own_folder(program)
     if code.il:  # no other option changes it
-        is_exact = _EXACT in options.words
-        bitcode = own.path / f"translated-{code.number}.bc"
-        try:
-            source = translate(code.il, code.constants, bitcode, own, is_exact=is_exact)
-        except (DwarfGpuError, OSError) as error:
-            return b"", f"{error}\n"
-        options = BuildOptions((_EXACT,) * is_exact, "CL3.0", options.level)
-        more, is_kept = [*more, *_linking(bitcode)], False
+        options = BuildOptions((_EXACT,) * (_EXACT in options.words), "CL3.0", options.level)
     words = (f"{_STANDARD}{options.standard}", *USUAL, *more, *options.words)
     key = _key(code, processor, options, words) if is_kept else None
     cache = CodeCache("programs")
@@ -353,6 +346,13 @@ def _compiled(
     if known is not None:
         size = int.from_bytes(known[:8], "little")
         return known[8 + size :], known[8 : 8 + size].decode(errors="replace")
+    if code.il:
+        bitcode = own.path / f"translated-{code.number}.bc"
+        try:
+            source = translate(code.il, code.constants, bitcode, own, is_exact=_EXACT in options.words)
+        except (DwarfGpuError, OSError) as error:
+            return b"", f"{error}\n"
+        words = (*words, *_linking(bitcode))
     folder = own.path / f"opencl-{code.number}"
     if headers:  # those of another compilation of the same source are not found
         shutil.rmtree(folder, ignore_errors=True)
@@ -402,7 +402,7 @@ def _own_folder(program: OpenClProgram) -> PrivateFolder:
 
 def _key(code: ClCode, processor: str, options: BuildOptions, words: tuple[str, ...]) -> bytes | None:
     """Return the hash of all that code depends on; None if files of the program are among it."""
-    source = code.source or ""
+    source = code.source or f"{translator_digest()}{sorted(code.constants.items())}{code.il.hex()}"
     if _INCLUDE.search(source):
         return None
     clang = find_clang()
