@@ -227,10 +227,10 @@ def end_program(process: Popen[bytes]) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Have SIGTERM end this process when the process that has forked it ends, where the system can do that."""
+    """Have SIGKILL end this process when the process that has forked it ends, where the system can do that."""
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
         if os.getppid() != parent:  # it has ended before
-            os._exit(128 + signal.SIGTERM)
+            os._exit(128 + signal.SIGKILL)

@@ -37,7 +37,8 @@ sys.platform = "win32"
 IMPORTS = """
 import dwarfgpu
 for module in pkgutil.walk_packages(dwarfgpu.__path__, "dwarfgpu."):
-    triton = tuple(f"dwarfgpu.runtimes.triton.{part}" for part in ("compiler", "driver", "marks"))  # they need Triton
+    of_triton = "compiler", "driver", "marks", "shared"
+    triton = tuple(f"dwarfgpu.runtimes.triton.{part}" for part in of_triton)  # they need Triton
     of_others = "dwarfgpu.examples", "dwarfgpu.gdb", "dwarfgpu.machines.gdb", "dwarfgpu.__main__"
     if not module.name.startswith((*of_others, *triton)):
         importlib.import_module(module.name)
