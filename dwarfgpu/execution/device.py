@@ -394,21 +394,19 @@ class Device:
         while True:
             pc, mode = batch.pc, batch.mode
             batch = self._going = batch if compiled is None else compiled.entered(batch)
-            is_compiled = compiled is not None and compiled.executes(batch)
+            forms = compiled if compiled is not None and compiled.executes(batch) else None
             if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
                 break
             if observer is not None and observer(batch):
                 break
             batch.passed = NOWHERE
-            execution = None
-            if compiled is not None and is_compiled and not is_inside:
-                execution = compiled.run(batch, left, nearest, limit, since)
+            execution = None if forms is None or is_inside else forms.run(batch, left, nearest, limit, since)
             if execution is not None:
                 count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
                 since = execution.since
                 goes_on = self._is_together(batch, execution)
             else:
-                is_single = observer is not None or is_compiled
+                is_single = observer is not None or forms is not None
                 block = None if is_inside else (self._single if is_single else self.blocks).get((pc, mode))
                 block = block or self._found_block(pc, mode, single=is_single or is_inside or is_cut)
                 if (is_exact and block.count > left) or since + block.count > LONGEST:

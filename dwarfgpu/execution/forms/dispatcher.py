@@ -21,8 +21,7 @@ from dwarfgpu.execution.forms.layout import (
     TurnCell,
     TurnExit,
 )
-from dwarfgpu.execution.forms.memory_functions import FUNCTIONS as MEMORY_FUNCTIONS
-from dwarfgpu.execution.forms.memory_functions import cell, load, memory_functions
+from dwarfgpu.execution.forms.memory_functions import DECLARED, MEMORY_FUNCTIONS, cell, load
 
 RUN = "forms_run"
 """``i64 @forms_run(ptr cells)``: let the waves of a batch run; return a `TurnExit`."""
@@ -246,11 +245,6 @@ leave:
   ret i64 %reason
 }}
 """
-
-
-def dispatcher() -> str:
-    """Return the module."""
-    return _RUN + memory_functions()
-
-
-FUNCTIONS = RUN, *MEMORY_FUNCTIONS
+DISPATCHER = _RUN + MEMORY_FUNCTIONS
+"""The module."""
+FUNCTIONS = RUN, *DECLARED

@@ -11,7 +11,7 @@ from typing import Any
 
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.forms import native
-from dwarfgpu.execution.forms.dispatcher import FUNCTIONS, RUN, dispatcher
+from dwarfgpu.execution.forms.dispatcher import DISPATCHER, FUNCTIONS, RUN
 
 
 class FormLibrary:
@@ -22,7 +22,7 @@ class FormLibrary:
         self._functions: dict[str, int] = {}
         self._lock = threading.Lock()
         self._machine = native.JitMachine()
-        self._machine.load(dispatcher(), 1, self._code)  # kernels then run 1.3 times as fast; forms would gain nothing
+        self._machine.load(DISPATCHER, 1, self._code)  # kernels then run 1.3 times as fast; forms would gain nothing
         for name in FUNCTIONS:
             self._machine.share(name)
         self.run: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._machine.address(RUN))

@@ -116,13 +116,13 @@ class TurnCell(IntEnum):
     """The slot at the end of the latest block."""
     HOT = 9
     """How many waves have been at an instruction, each time one of them was, where it is hot."""
+    REST = 10
+    """The instructions that waves have executed one by one before they were torn apart, all together."""
     CALLS = 11
     """The slots to which the calls return that have been noted since Python was asked, and how many there are."""
     CALL_COUNT = 12
     ASKS = 13
     """Whether all waves are asked before one executes an instruction that may refuse: none has then gone on."""
-    REST = 10
-    """The instructions that waves have executed one by one before they were torn apart, all together."""
 
 
 class TurnExit(IntEnum):
@@ -138,7 +138,7 @@ class TurnExit(IntEnum):
     """A block has ended, and with it the turn, or enough has been executed."""
     FULL = 4
     """As many instructions as a block of the interpreter has have been executed since the latest end of a block."""
-    TORN = 6
-    """A wave refuses an instruction when others have gone on: each has its slot."""
     HOT = 5
     """The instruction is hot: a stretch from it on is worth its time."""
+    TORN = 6
+    """A wave refuses an instruction when others have gone on: each has its slot."""

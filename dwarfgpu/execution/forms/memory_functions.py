@@ -5,6 +5,9 @@ They are compiled with care once, so that the forms that call them are short.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from dwarfgpu.execution.forms.layout import MemoryCell, Place
 
 FIND = "forms_find"
@@ -82,7 +85,7 @@ def _all(number: int) -> str:
     return f"<{', '.join([f'i64 {number}'] * CHUNK)}>"
 
 
-FIND_TEXT = f"""
+_FIND = f"""
 define i64 @{FIND}(ptr %cells, i64 %address, i64 %size) {{
 entry:
 {cell("latest", MemoryCell.LATEST)}{cell("segments", MemoryCell.SEGMENTS, "ptr")}\
@@ -363,14 +366,14 @@ class _Move:
     def __init__(self, name: str, lanes: int) -> None:
         self.is_local, self.lanes = name in (READ_LOCAL, WRITE_LOCAL), lanes
         self.chunk, self.kind = (2 * CHUNK, "i32") if self.is_local else (CHUNK, "i64")
+        self.words = f"<{self.chunk} x i32>"
         base = ", ptr %base" if self.is_local else ""
         self.head = f"@{name}{lanes}(ptr %places, i64 %mask, i64 %distance, i64 %count, ptr %register{base})"
 
-    @property
-    def begin(self) -> str:
-        """A loop over registers, and in it one over lanes: they have dwords one behind the other, or elsewhere."""
-        chunk, kind = self.chunk, self.kind
-        places, words, flags = f"<{chunk} x {kind}>", f"<{chunk} x i32>", f"i{chunk}"
+    def begin(self, elsewhere: str) -> str:
+        """Return a loop over registers, and in it one over lanes: their dwords are in a row, or ``elsewhere``."""
+        chunk, kind, words = self.chunk, self.kind, self.words
+        places, flags = f"<{chunk} x {kind}>", f"i{chunk}"
         pointers = (
             f"getelementptr i8, ptr %base, {places} %each"
             if self.is_local
@@ -411,7 +414,7 @@ full:
   %not.row = icmp ne {places} %from.first, {_steps(4, kind, chunk)}
   %not.row.bits = bitcast <{chunk} x i1> %not.row to {flags}
   %is.row = icmp eq {flags} %not.row.bits, 0
-  br i1 %is.row, label %in.row, label %scattered
+  br i1 %is.row, label %in.row, label %{elsewhere}
 apart:
   %pointers = {pointers}
   %values = load {words}, ptr %own, align 32
@@ -434,9 +437,8 @@ all:
 """
 
     def read(self) -> str:
-        chunk, kind = self.chunk, self.kind
-        words, flags = f"<{chunk} x i32>", f"i{chunk}"
-        return f"""{self.begin}
+        chunk, words = self.chunk, self.words
+        return f"""{self.begin("scattered")}
   %found = call {words} @llvm.masked.gather.v{chunk}i32.v{chunk}p0(<{chunk} x ptr> %pointers, i32 1, \
 <{chunk} x i1> %flags, {words} %values)
   store {words} %found, ptr %own, align 32
@@ -446,9 +448,9 @@ in.row:
   store {words} %in.memory, ptr %own, align 32
   br label %next
 scattered:
-  %not.same = icmp ne <{chunk} x {kind}> %from.first, zeroinitializer
-  %not.same.bits = bitcast <{chunk} x i1> %not.same to {flags}
-  %is.same = icmp eq {flags} %not.same.bits, 0
+  %not.same = icmp ne <{chunk} x {self.kind}> %from.first, zeroinitializer
+  %not.same.bits = bitcast <{chunk} x i1> %not.same to i{chunk}
+  %is.same = icmp eq i{chunk} %not.same.bits, 0
   br i1 %is.same, label %same, label %apart
 same:
   %single = load i32, ptr %pointer, align 1
@@ -459,9 +461,8 @@ same:
 
     def write(self) -> str:
         """Of lanes at one place the last one wins, for each dword in turn."""
-        chunk = self.chunk
-        words = f"<{chunk} x i32>"
-        return f"""{self.begin}
+        chunk, words = self.chunk, self.words
+        return f"""{self.begin("apart")}
   call void @llvm.masked.scatter.v{chunk}i32.v{chunk}p0({words} %values, <{chunk} x ptr> %pointers, i32 1, \
 <{chunk} x i1> %flags)
   br label %next
@@ -469,8 +470,6 @@ in.row:
   %in.register = load {words}, ptr %own, align 32
   store {words} %in.register, ptr %pointer, align 1
   br label %next
-scattered:
-  br label %apart
 {self.end}"""
 
 
@@ -489,28 +488,21 @@ declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.usub.sat.i64(i64, i64)
 declare i32 @llvm.usub.sat.i32(i32, i32)
 """
-_SIGNATURES = {
-    RESOLVE: "i64 (ptr, ptr, i64, i64, i64, i64)",
-    CHECK_LOCAL: "i1 (ptr, ptr, i64, i32, i32)",
-    READ: "void (ptr, i64, i64, i64, ptr)",
-    WRITE: "void (ptr, i64, i64, i64, ptr)",
-    READ_LOCAL: "void (ptr, i64, i64, i64, ptr, ptr)",
-    WRITE_LOCAL: "void (ptr, i64, i64, i64, ptr, ptr)",
-}
-_SIZES = 32, 64
-FUNCTIONS = FIND, *(f"{name}{lanes}" for name in _SIGNATURES for lanes in _SIZES)
-DECLARED = {FIND: f"declare i64 @{FIND}(ptr, i64, i64)"} | {
-    f"{name}{lanes}": f"declare {result} @{name}{lanes}({types}"
-    for name, (result, types) in ((name, text.split(" (")) for name, text in _SIGNATURES.items())
-    for lanes in _SIZES
+
+
+def _definitions() -> Iterator[str]:
+    """Yield the functions."""
+    yield _FIND
+    for lanes in (32, 64):
+        yield from (_resolve(lanes), _local(lanes))
+        yield from (_Move(name, lanes).read() for name in (READ, READ_LOCAL))
+        yield from (_Move(name, lanes).write() for name in (WRITE, WRITE_LOCAL))
+
+
+MEMORY_FUNCTIONS = "".join((_OUTSIDE, _outside(CHUNK), _outside(2 * CHUNK), *_definitions()))
+"""The text of all of them."""
+DECLARED = {
+    name: f"declare {result} @{name}({re.sub(' %[a-z]+', '', parameters)})"
+    for result, name, parameters in re.findall(r"^define (\w+) @(\w+)\((.*)\)", MEMORY_FUNCTIONS, re.MULTILINE)
 }
 """How forms declare what they call."""
-
-
-def memory_functions() -> str:
-    """Return the functions."""
-    functions = [write(lanes) for write in (_resolve, _local) for lanes in _SIZES]
-    for lanes in _SIZES:
-        functions += [_Move(name, lanes).read() for name in (READ, READ_LOCAL)]
-        functions += [_Move(name, lanes).write() for name in (WRITE, WRITE_LOCAL)]
-    return "".join((_OUTSIDE, _outside(CHUNK), _outside(2 * CHUNK), FIND_TEXT, *functions))

@@ -27,7 +27,8 @@ class MemoryTable:
         """The start and the size of each segment, and its address of the host; with the window on private memory."""
         self._window: int | None = None
         """Where in the table that window is."""
-        self._kept: tuple[Any, ...] = ()
+        self._scratch: Any = None
+        """Private memory, whose address is told."""
         self._can_reach_all = True
 
     def can_reach_all(self, memory: MemoryAccess) -> bool:
@@ -49,10 +50,9 @@ class MemoryTable:
         if self._window is not None:
             row = self._row(segments.segments[self._window], private, shared)
             table[3 * self._window : 3 * self._window] = array("Q", row)
-        self._kept = memory.local.data, memory.scratch.data
-        scratch = address_of(memory.scratch.data)
+        scratch = self._scratch = memory.scratch.data
         self._cells[:] = [
-            table.buffer_info()[0], len(table) // 3, latest, scratch, memory.scratch_base, memory.scratch.data.size,
+            table.buffer_info()[0], len(table) // 3, latest, address_of(scratch), memory.scratch_base, scratch.size,
             shared, private,
         ]  # fmt: skip
         return self._can_reach_all
