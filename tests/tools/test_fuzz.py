@@ -244,8 +244,7 @@ def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):
 @pytest.mark.slow
 @for_each("numbers, jit",
     (range(150), "off"), (range(150, 150 + share(5000, 10)), "off"),
-    *(pytest.param(range(60), jit, marks=pytest.mark.skipif(not is_available(), reason="needs the package llvmlite"))
-      for jit in ("on",)),
+    pytest.param(range(60), "on", marks=pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")),
 )  # fmt: skip
 def test_damaged_kernels_end_with_a_reason(numbers, jit, tmp_path):
     ends, failures = found_by(running.DRIVE, tmp_path, numbers, jit=jit)
@@ -255,13 +254,12 @@ def test_damaged_kernels_end_with_a_reason(numbers, jit, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
-@pytest.mark.parametrize("jit", ["on"])
 @for_each(
     "processor, seed, count", *((processor, "compiled", 2) for processor in PROCESSORS), ("gfx1200", "jit2", 8)
 )  # the last one multiplies two NaNs, of which LLVM would choose either
-def test_random_kernels_do_the_same_compiled(require_tool, tmp_path, processor, seed, count, jit):
+def test_random_kernels_do_the_same_compiled(require_tool, tmp_path, processor, seed, count):
     require_tool("clang-22")
-    assert kernels_differ(f"{seed}/0", processor, tmp_path, in_file=count, jit=jit) == []
+    assert kernels_differ(f"{seed}/0", processor, tmp_path, in_file=count, jit="on") == []
 
 
 def test_what_no_mutant_may_do_is_found(monkeypatch, tmp_path):
