@@ -1,6 +1,6 @@
 """Every difference between dwarfgpu and llvm-dwarfdump on the files in fixtures/, by name.
 
-docs/differences.md explains each in a section of the same name, and says which text decides.
+README.md in this folder explains each in a section of the same name, and says which text decides.
 """
 
 import fnmatch
@@ -17,7 +17,7 @@ class Explained(NamedTuple):
     """One kind of difference."""
 
     name: str
-    """That of the section in docs/differences.md."""
+    """That of the section in README.md."""
     fixtures: tuple[str, ...]
     """Patterns of file names. Each must have the difference."""
     pattern: str

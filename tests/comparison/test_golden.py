@@ -21,7 +21,7 @@ from tools import golden
 
 NAMES = golden.names()
 FOLDERS = sorted({name.partition("/")[0] for name in NAMES})
-PAGE = golden.ROOT / "docs" / "differences.md"
+PAGE = golden.ROOT / "tests" / "comparison" / "README.md"
 TOOL = (golden.TOOL, "llvm-dwarfdump")
 
 

@@ -36,12 +36,12 @@ def test_links_modules_and_packages_are_there(page):
 
 
 def test_the_documentation_can_be_read():
-    """At most 20 pages and their index, 3,300 lines of prose, 264 KB with pictures, and paragraphs of five lines."""
+    """At most 20 pages and their index, 3,300 lines of prose, 220 KB with pictures, and paragraphs of five lines."""
     pages = [path for path in PAGES if path.parent == ROOT / "docs" and path.name != "README.md"]
     assert len(pages) <= 20
     assert sum(prose(page).count("\n") for page in pages) <= 3300
     files = [path for path in (ROOT / "docs").rglob("*") if path.is_file() and "examples" not in path.parts]
-    assert sum(path.stat().st_size for path in files) <= 264_000
+    assert sum(path.stat().st_size for path in files) <= 220_000
     for page in PAGES[1:]:
         for part in re.split(r"\n\s*\n|^(?=[-*|#`!]|\d+\. )", FENCED_ANY.sub("", page.read_text()), flags=re.MULTILINE):
             assert part.strip().count("\n") < 5 or part.startswith(("    ", "|")), f"{page.name}: {part}"
