@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.builders.folders import ROOT
+from tests.builders.forked_commands import forked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Linux")
 KERNEL = "kernel void twice(global int *p) { p[get_global_id(0)] *= 2; }\n"
@@ -52,13 +53,11 @@ def program(tmp_path_factory, require_tool):
     for words in (library, ("-o", "app", "app.c", "-L.", "-lamdhip64")):
         subprocess.run([compiler, *words], cwd=folder, check=True)
     environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    own = sys.executable, "-m", "dwarfgpu"
-    words = (*own, "compile", "k.cl", "-target", "gfx90a", "-o", "k.co")
-    subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
+    assert forked("compile", "k.cl", "-target", "gfx90a", "-o", "k.co", cwd=folder, env=environment).returncode == 0
 
     def run(*words):
-        command = *own, "exec", "--check", emulator, "-L", "/usr/aarch64-linux-gnu", "./app", *words
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        command = "exec", "--check", emulator, "-L", "/usr/aarch64-linux-gnu", "./app", *words
+        done = forked(*command, cwd=folder, env=environment)
         return done.returncode, done.stdout, done.stderr
 
     return run

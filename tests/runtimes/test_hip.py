@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.builders.folders import ROOT
+from tests.builders.forked_commands import forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,8 +93,7 @@ WRONG = {
 
 
 def dwarfgpu(*words: str | Path, **fields: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dwarfgpu", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, **fields)  # type: ignore[call-overload,no-any-return]
+    return forked(*words, **fields)
 
 
 @pytest.fixture(scope="module")

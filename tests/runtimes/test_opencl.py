@@ -20,6 +20,7 @@ from dwarfgpu.runtimes.opencl.code import USUAL
 from dwarfgpu.runtimes.opencl.contexts import DEVICE_ANSWERS, FEATURES
 from dwarfgpu.runtimes.opencl.library import API, tables
 from dwarfgpu.runtimes.opencl.program import OpenClProgram
+from tests.builders.forked_commands import forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +99,7 @@ MISUSES = {
 
 
 def dwarfgpu(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    command, environment = [sys.executable, "-m", "dwarfgpu", *map(str, words)], {**os.environ, **variables}
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    return forked(*words, env={**os.environ, **variables})
 
 
 def joined(text: str) -> str:

@@ -29,6 +29,7 @@ from dwarfgpu.runtimes.triton.program import TensorOrigin
 from dwarfgpu.runtimes.triton.variables import Assigned, with_variables
 from tests.builders.dap_client import INITIALIZE, LocalClient
 from tests.builders.folders import ROOT
+from tests.builders.forked_commands import forked
 from tests.conftest import lacking
 
 if TYPE_CHECKING:
@@ -84,8 +85,10 @@ def running(package: str) -> Iterator[Runs]:
         patch.setenv("TRITON_DEFAULT_FP_FUSION", "1")
 
         def run(*words: object) -> subprocess.CompletedProcess[str]:
-            given = ["-m", *map(str, words)] if words[0] == "dwarfgpu" else [*map(str, words)]
-            return subprocess.run([sys.executable, *given], capture_output=True, text=True, check=False, timeout=500)
+            if words[0] == "dwarfgpu":
+                return forked(*words[1:], timeout=500)
+            command = [sys.executable, *map(str, words)]
+            return subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
 
         yield run
 
