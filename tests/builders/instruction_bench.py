@@ -14,6 +14,7 @@ from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.decoder import decode
 from tests.builders.form_bench import FormBench
+from tests.builders.kept import kept
 
 MODE = 0xF0
 """Rounding to the nearest, denormal numbers kept."""
@@ -28,11 +29,16 @@ def assembled(assembler: str, text: str, processor: str, lanes: int) -> list[byt
     features = ["+wavefrontsize64"] if lanes == 64 and processor.startswith("gfx1") else []
     features += ["+real-true16"] if processor.startswith("gfx12") else []
     words += [f"-mattr={','.join(features)}"] if features else []
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+
+    def make() -> bytes:
+        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.encode()
+
+    listing = kept(make, assembler, words, text).decode()
     return [
         bytes(int(byte, 16) for byte in found.split(","))
-        for found in re.findall(r"encoding: \[(.*?)\]", done.stdout, re.DOTALL)
+        for found in re.findall(r"encoding: \[(.*?)\]", listing, re.DOTALL)
     ]
 
 

@@ -43,7 +43,7 @@ def operations(processor, lanes):
 
 @pytest.fixture(
     params=[
-        pytest.param(pair, id=pair[0], marks=pytest.mark.slow if pair[0] in ("gfx942", "gfx950") else ())
+        pytest.param(pair, id=pair[0], marks=() if pair[0] in ("gfx90a", "gfx1200") else pytest.mark.slow)
         for pair in PROCESSORS
     ]
 )

@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from dwarfgpu.isa.decoder import text
 from dwarfgpu.program.code.instruction_coverage import coverage_of, coverages, examples
 from tests.builders.commands import document, outcome
@@ -24,6 +26,7 @@ def test_the_first_page_has_the_figures_of_the_command():
     assert set(rows[0]["without_meaning"]) == names
 
 
+@pytest.mark.slow
 def test_all_processors_whose_instructions_are_known_have_a_row():
     rows = coverages()
     assert [row.processors[0] for row in rows if "gfx942" in row.processors] == ["gfx942"]

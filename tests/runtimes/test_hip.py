@@ -20,6 +20,7 @@ import pytest
 
 from tests.builders.folders import ROOT
 from tests.builders.forked_commands import forked
+from tests.builders.kept import content_of, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +104,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def build(name: str) -> Path:
         if name not in known:
             path = folder / name
-            done = dwarfgpu("hipcc", "-O0", PROGRAMS / f"{name}.hip", "-o", path, "-pthread")
-            assert done.returncode == 0, done.stderr
+            words = "-O0", PROGRAMS / f"{name}.hip", "-o", path, "-pthread"
+
+            def make() -> bytes:
+                done = dwarfgpu("hipcc", *words)
+                assert done.returncode == 0, done.stderr
+                return path.read_bytes()
+
+            compiler = content_of(ROOT / "dwarfgpu" / "compilers", ROOT / "dwarfgpu" / "runtimes", PROGRAMS)
+            path.write_bytes(kept(make, shutil.which("clang-22"), name, compiler))
+            path.chmod(0o755)
             known[name] = path
         return known[name]
 
