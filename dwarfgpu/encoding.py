@@ -14,12 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import field
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported, shown
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 
 if TYPE_CHECKING:
     ByteOrder = Literal["little", "big"]

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from attrs import field
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, UsageError, shown
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import field, immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits, Flags, Positions

@@ -122,6 +122,7 @@ WHEN_IT_RUNS: dict[str, set[str]] = {
 """Who of these may import whom when it runs; their imports for types are free."""
 
 ONLY_IN: dict[str, set[str]] = {
+    "attrs": set(),
     "dask": {"fleet"},
     "distributed": {"fleet", "cli.fleet"},
     "subprocess": {"children"},  # all programs end with this one, and so do their files
@@ -148,11 +149,11 @@ ONLY_IN: dict[str, set[str]] = {
 
 MOST_IN_A_CIRCLE = 7
 """How many modules may name each other in types."""
-FREE_FOR_TYPES = {"numpy"}
+FREE_FOR_TYPES = {"attrs", "numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
 LATE_FOR_START_UP = {
-    "attrs", "numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard", "dask", "distributed",
+    "numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard", "dask", "distributed",
     "fsspec", "jinja2", "llvmlite", "pyarrow",
 }  # fmt: skip
 """Foreign packages that starting the command line must not load."""

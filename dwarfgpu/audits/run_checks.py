@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.verdicts import is_less
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, FileFinding
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.halts import ENDED
+from dwarfgpu.immutable import evolve
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import Severity

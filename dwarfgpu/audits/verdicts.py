@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from attrs import Factory, evolve
-
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING
 from dwarfgpu.errors import UsageError, nearest_hint
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
@@ -41,11 +39,11 @@ class Verdict:
     """The rules of the check by name."""
     ignored: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
-    severities: Mapping[str, Severity | Literal["off"]] = Factory(dict)
+    severities: Mapping[str, Severity | Literal["off"]] = field(factory=dict)
     """Severities by the names of rules, parts, idioms or limits; the later of two counts."""
     is_strict: bool = False
     """Whether limits of the producer count."""
-    known: Counter[tuple[str, ...]] = Factory(Counter)
+    known: Counter[tuple[str, ...]] = field(factory=Counter)
     """The findings of an earlier answer that are not yet seen again."""
     earlier: Mapping[str, Any] | None = None
     """This answer; None without a baseline."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import evolve
-
 from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi import rules
@@ -14,7 +12,7 @@ from dwarfgpu.cfi.rules import ExpressionBytes
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding import Cursor, FrameFormat, read_operand, read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.cfi.rules import RuleState

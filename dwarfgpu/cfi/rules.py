@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
-
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import asdict, field, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
@@ -137,7 +135,7 @@ Rule: TypeAlias = (
 def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
     """Return a rule in the JSON of cases."""
     result: dict[str, Any] = {"rule": rule.word}
-    for name, value in attrs.asdict(rule, recurse=False).items():
+    for name, value in asdict(rule).items():
         result["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
     return result
 
@@ -150,7 +148,7 @@ class Initial:
     """The rules that the initial instructions of a CIE make, with which every row begins."""
 
     cfa: CfaRule | None = None
-    registers: dict[int, Rule] = attrs.field(factory=dict)
+    registers: dict[int, Rule] = field(factory=dict)
 
 
 class RuleState:

@@ -6,10 +6,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from dwarfgpu.errors import UsageError, nearest_hint
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import asdict, frozen
 from dwarfgpu.questions.document import OK
 from dwarfgpu.regular_files import whole_output
 
@@ -52,7 +50,7 @@ def example(session: Session, options: Any) -> int:
         for file in (file for one in chosen for file in one.files):
             _write(FOLDER / file, folder / file)
     if session.wants_json:
-        rows = [{**attrs.asdict(one), "folder": str(folder) if is_written else None} for one in chosen]
+        rows = [{**asdict(one), "folder": str(folder) if is_written else None} for one in chosen]
         session.print_json({"examples": rows})
         return OK
     for one in chosen:

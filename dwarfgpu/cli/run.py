@@ -12,12 +12,11 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import evolve
-
 from dwarfgpu import __version__, budget
 from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.compilers import BUILD, SOURCES, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
+from dwarfgpu.immutable import evolve
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, FORMS, SHELL_GROUPS, Arguments, check_gone, check_once
 from dwarfgpu.questions.selection import STDIN_PART, Selection, select

@@ -1,6 +1,6 @@
 """Compilers: the user's clang makes code objects of kernels in OpenCL C and HIP, with built-in functions of our own."""
 
-from attrs import define
+from dwarfgpu.immutable import define
 
 SOURCES = (".cl", ".hip", ".cpp", ".cu")
 """How the names of files end that a user may name in place of their code object."""

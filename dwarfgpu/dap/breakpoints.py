@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from dwarfgpu.dap.places import source_body, source_named
 from dwarfgpu.dap.requests import RequestArguments
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH, Breakpoint
 from dwarfgpu.execution.checks.findings import CHECKS
 from dwarfgpu.execution.control.debugging import watched_object
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, frozen
 from dwarfgpu.questions.breakpoints import set_watchpoint
 from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.values import LogText
@@ -77,7 +75,7 @@ class PointWish:
     access: str = "write"
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class ClientPoint:
     """A breakpoint of the client, with what it has become."""
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.dap.session import HOST
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.halts import Halt
+from dwarfgpu.immutable import evolve
 from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.questions.execution import STEPS, KernelRun
 from dwarfgpu.questions.stopping import CommandsOfStops, stopped, why_stopped

@@ -8,12 +8,10 @@ from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.dap.code import ClientAddress
 from dwarfgpu.dap.session import DebugSession, Viewpoint
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.frames.answers import LaneAnswer, Quantity, answer
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.language.tokens import is_assignment

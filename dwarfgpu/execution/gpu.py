@@ -90,9 +90,8 @@ class Gpu(Machine):
         >>> list(kernel.buffers)
         ['out']
         """
-        from attrs import evolve
-
         from dwarfgpu.execution.faults import FREED
+        from dwarfgpu.immutable import evolve
 
         if self.is_running:
             raise UsageError("waves that may use the memory have not ended", hint="run the machine to their end first")

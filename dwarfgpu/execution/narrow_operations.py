@@ -9,11 +9,10 @@ import re
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats, scaled_numbers

@@ -9,10 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, frozen
 from dwarfgpu.machines.machine import NumberedNames
 from dwarfgpu.targets.amdgpu import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import field
-
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
@@ -28,7 +26,7 @@ from dwarfgpu.expr.locations import (
     pointer_misuse,
 )
 from dwarfgpu.expr.pieces import pieces, shifted, sources
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import field, immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform, uniform_under
 from dwarfgpu.machines.protocol import Backend, memory_unavailable, not_writable, register_unavailable
 

@@ -19,13 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve
-
 from dwarfgpu.encoding import BLOCKS, write_operand
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_register
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding import Format

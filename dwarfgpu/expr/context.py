@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias
 
-from attrs import field
-
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import IllFormed, MissingContext
 from dwarfgpu.expr.rules import AMD, Rules
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import field, frozen, immutable
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 

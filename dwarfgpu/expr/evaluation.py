@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
@@ -32,7 +30,7 @@ from dwarfgpu.expr.instruction import (
     STEP_UNARY,
     TAKEN,
 )
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import LaneFault, LaneResults, LaneSet, lane_number, refuse, run_in_parts, shared_result
 
 if TYPE_CHECKING:

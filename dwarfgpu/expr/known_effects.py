@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, shown
 from dwarfgpu.expr import known_entries as kinds
@@ -15,6 +13,7 @@ from dwarfgpu.expr.instruction import Instruction, registers_of
 from dwarfgpu.expr.known_entries import UNKNOWN, EntryStack, KnownEntry, KnownLocation, Shape, StackInterner, shape_of
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.types import Value
+from dwarfgpu.immutable import evolve
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.rules import Rules

@@ -11,12 +11,10 @@ from collections.abc import Iterable
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, field
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext, shown
 from dwarfgpu.expr.types import ImplicitPointerValue, Value
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import evolve, field, immutable
 from dwarfgpu.lanes import LaneSet, refuse, uniform_flag
 from dwarfgpu.targets.target import Scope
 

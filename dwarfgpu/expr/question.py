@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr import convert
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.evaluation import Evaluation, evaluate
 from dwarfgpu.expr.location_json import JsonWriter, Outcome, ReadBits, error_json
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Positions

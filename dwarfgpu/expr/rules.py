@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from attrs import evolve
-
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 
 @frozen

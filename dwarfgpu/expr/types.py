@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attrs import field
-
 from dwarfgpu import bits as b
 from dwarfgpu.dwarf_constants import DW_ATE_lo_user, names
 from dwarfgpu.errors import IllFormed, shown
 from dwarfgpu.expr.arithmetic import Floats, Integers
 from dwarfgpu.expr.floats import FORMATS
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import field, immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Positions

@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from attrs import evolve
-
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import known_entries as kinds
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_of, registers_of
 from dwarfgpu.expr.known_effects import ADDRESS_IS_VALUE, INTEGER_IS_LOCATION, KnownEffects
 from dwarfgpu.expr.known_entries import EMPTY, UNKNOWN, EntryStack, KnownEntry, Shape, shape_of
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.context import ResultKind

@@ -10,11 +10,9 @@ from glob import glob, has_magic
 from pathlib import Path
 from urllib.parse import unquote
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.fleet.remote_files import FOLDER, MANIFEST, expanded, is_url, mirror_of_run
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.regular_files import read_input
 
 LISTS = (".csv", ".tsv", ".txt", ".list")

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define
-
 from dwarfgpu.fleet.answers import ANSWERED
+from dwarfgpu.immutable import define, field
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class FleetGroup:
 
     count: int = 0
     inputs: int = 0
-    examples: list[str] = Factory(list)
+    examples: list[str] = field(factory=list)
     _last: str = ""
 
     def add(self, name: str, count: int) -> None:

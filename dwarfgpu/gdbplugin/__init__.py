@@ -10,9 +10,6 @@ from importlib.util import find_spec
 
 def install() -> None:
     """Watch the processes of GDB, register everything that GDB can call, and report what is missing."""
-    if find_spec("attr") is None:
-        message = "dwarfgpu needs the package attrs, which GDB's Python does not find: source the file that `dwarfgpu"
-        raise ImportError(f"{message} gdb-script` prints, or name the folder of its packages in DWARFGPU_PATH")
     from dwarfgpu.gdbplugin import commands, parameters
     from dwarfgpu.gdbplugin.commands import LaunchedArguments, ValueFunction
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
-
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import OperandKind
 
 VECTOR = 256

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from attrs import evolve
-
+from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
 from dwarfgpu.isa.formats import InstructionFormat, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole

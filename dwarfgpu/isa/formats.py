@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen
 
 Pieces = tuple[tuple[int, int], ...]
 """Where the bits of a field are: shift and width of each piece, the lowest bits first."""

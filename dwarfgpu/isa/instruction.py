@@ -34,9 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
-from attrs import field, frozen
-
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import field, frozen, immutable
 
 __all__ = ["CALLS", "JUMPS", "GpuInstruction", "GpuOperand", "InstructionForm", "OperandKind", "OperandRole"]
 

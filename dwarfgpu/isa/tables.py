@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-from attrs import frozen
-
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.codes import CodeKind
 
 GENERATIONS = (8, 9, 10, 11, 12)

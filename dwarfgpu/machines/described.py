@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.machines.columns import RegisterFile
 from dwarfgpu.machines.machine import NO_PLACES, NONE, Machine
 from dwarfgpu.machines.memory import Region

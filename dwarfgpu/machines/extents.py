@@ -15,10 +15,8 @@ from itertools import accumulate, compress, repeat
 from operator import add, le
 from typing import TYPE_CHECKING, Any
 
-from attrs import field
-
 from dwarfgpu.bits import comparable, groups, set_in_any
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.machines.columns import Cells
 
 if TYPE_CHECKING:

@@ -13,11 +13,9 @@ from bisect import bisect_right
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import field
-
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import field, frozen, immutable
 from dwarfgpu.machines.columns import Cells
 from dwarfgpu.machines.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
 from dwarfgpu.machines.protocol import memory_unavailable

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
+from dwarfgpu.immutable import evolve
 from dwarfgpu.machines.columns import unit_bits, unit_count
 from dwarfgpu.machines.machine import NONE, PLACES, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import (

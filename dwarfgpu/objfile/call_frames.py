@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import evolve
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.budget import remembered
 from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
@@ -34,7 +32,7 @@ from dwarfgpu.encoding import (
     read_size,
 )
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
 from dwarfgpu.objfile.info.readers import CODES, order_code
 from dwarfgpu.objfile.info.scopes import Ranges, is_dead

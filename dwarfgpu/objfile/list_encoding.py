@@ -16,12 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import field
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.objfile import contributions
 
 AddressAt: TypeAlias = Callable[[int], int]

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.dump import entries
 from dwarfgpu.audits.dump.entries import EntrySelection, Item, ShownUnit
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.code.code_lookup import parse_address
 from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt, code_name, fdes_of, frames_at
 from dwarfgpu.progress import counted

@@ -6,14 +6,13 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from attrs import evolve
-
 from dwarfgpu.dialects import encoding_in
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.evaluation import evaluate
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.program.code.repairs import CONDITIONS
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output, listing

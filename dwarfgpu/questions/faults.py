@@ -11,14 +11,13 @@ from itertools import chain
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
 from dwarfgpu.audits.faults.waits import waiting_groups
 from dwarfgpu.audits.faults.wave_faults import source_at, with_changes
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.questions.debugger import Debugger

@@ -9,10 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.demangle import demangled, without_parameters
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output, listing
 from dwarfgpu.questions.selection import Selection, source_of

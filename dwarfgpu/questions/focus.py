@@ -7,9 +7,8 @@ import signal
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
 from dwarfgpu.program.frames.wave_positions import waves_of as waves_of_machine
 from dwarfgpu.questions.document import Output

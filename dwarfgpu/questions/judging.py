@@ -8,8 +8,6 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
-
 from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
 from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement, judged_together, other_build, sum_of
 from dwarfgpu.audits.verdicts import untold
@@ -22,7 +20,7 @@ from dwarfgpu.execution.halts import INTERRUPT, LIMIT, STUCK, Halt, uninterrupte
 from dwarfgpu.execution.launch.made_arguments import MADE, MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.execution.launch.options import OPTIONS, sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, evolve, field, frozen
 from dwarfgpu.progress import begin
 from dwarfgpu.questions.document import BAD_FILE, INTERRUPTED, NO_ANSWER, OK, Document, Output
 from dwarfgpu.questions.settings import READING

@@ -7,11 +7,9 @@ from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.frames.evaluator import Evaluator
 from dwarfgpu.program.frames.history import Remembered, number
 from dwarfgpu.program.language.arithmetic import loaded

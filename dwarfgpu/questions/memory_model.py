@@ -6,14 +6,13 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.memory_model.checker import ALL_RULES, CheckWish, MemoryCheck
 from dwarfgpu.audits.memory_model.file_reports import MemoryReport, check_code, check_paths
 from dwarfgpu.audits.memory_model.intents import stated
 from dwarfgpu.audits.memory_model.sequences import SequenceCell, cells
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outstanding_now
 from dwarfgpu.errors import NotFound, UsageError, nearest
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.code.code_lookup import parse_address
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.document import NO_ANSWER, OK, Document, listing

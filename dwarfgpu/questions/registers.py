@@ -6,9 +6,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.frames.register_contents import UNAVAILABLE, RegisterContents, contents, registers_of
 from dwarfgpu.program.frames.registers import type_of
 from dwarfgpu.program.types.model import Base, Struct

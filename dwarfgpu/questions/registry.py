@@ -6,10 +6,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory
-
 from dwarfgpu.errors import UsageError, nearest
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -390,7 +388,7 @@ class Arguments:
     """The values of the options that were given, by name; empty for one that takes no argument."""
     text: str
     """The rest: an expression, a name, words."""
-    settings: dict[str, str] = Factory(dict)
+    settings: dict[str, str] = field(factory=dict)
     """Settings that have other values while the command runs, as options say."""
     form: str = ""
     """One of `FORMS` where the answer is to be written so; else it is text."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.run_checks import RULES, judged, lost_checks, run_report
 from dwarfgpu.audits.verdicts import untold, verdict
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.suppressions import suppressions
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK
 from dwarfgpu.questions.table import OF_CHECKS
 from dwarfgpu.questions.verification import sarif_log

@@ -8,10 +8,9 @@ import re
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.children import run_shell
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.registry import PYTHON_DOES, Arguments, Command, python_does
 from dwarfgpu.questions.table import SUPPORT

@@ -7,9 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.questions.registry import Arguments, operand, option
 from dwarfgpu.questions.settings import READING, Settings
 

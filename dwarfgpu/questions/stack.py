@@ -6,13 +6,11 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field
-
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.program.frames import backtrace as stacks
 from dwarfgpu.program.frames import frame_attributes as attributes
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED

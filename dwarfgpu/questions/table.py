@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
+from dwarfgpu.immutable import evolve
 from dwarfgpu.questions.document import Document, listing
 from dwarfgpu.questions.registry import (
     CONVERT,

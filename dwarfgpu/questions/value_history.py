@@ -6,9 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.execution import session
 from dwarfgpu.questions.optimized_code import source_hint

@@ -6,9 +6,8 @@ from functools import cache, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.frames import wave_positions
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED, Lanes, LaneStatus, lanes_of_wave

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import budget
 from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding import dwarf_format
+from dwarfgpu.immutable import evolve
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.code.frame_rows import (
     Cie,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from dwarfgpu.immutable import fields
 from dwarfgpu.render.layout import Record, beside, fact, labels, nested, paragraphs, plain, shown, style, table, wrapped
 
 if TYPE_CHECKING:
@@ -201,7 +200,7 @@ def _descriptor(described: Any) -> list[str]:
     lines = [f"  {style('name', 'descriptor')}"]
     words = {field.word for field in described.fields}
     rows = []
-    for name in attrs.fields_dict(type(described)):
+    for name in [each.name for each in fields(type(described))]:
         if name in ("generation", "fields", "broken_rules") or name.upper() in words:
             continue
         value = getattr(described, name)

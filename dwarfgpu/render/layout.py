@@ -13,10 +13,7 @@ from contextlib import contextmanager
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias, TypeVar
 
-import attrs
-from attrs import evolve
-
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import asdict, evolve, frozen, has
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.written_text import StyleName, without_styles
 
@@ -259,9 +256,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [plain(item, depth + 1) for item in value]
-    if not attrs.has(type(value)):
+    if not has(type(value)):
         return str(value)
-    return {name: plain(part, depth + 1) for name, part in attrs.asdict(value, recurse=False).items()}
+    return {name: plain(part, depth + 1) for name, part in asdict(value).items()}
 
 
 def error_json(error: Any, key: str = "error") -> dict[str, Any]:
@@ -495,7 +492,7 @@ def nested(word: str, record: Record) -> Fact:
         found = declared.value(row)
         if found is None:
             return None
-        return record.json(found) if attrs.has(type(found)) else [*map(record.json, found)]
+        return record.json(found) if has(type(found)) else [*map(record.json, found)]
 
     return evolve(declared, value=value)
 

@@ -17,10 +17,8 @@ from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define
-
 from dwarfgpu.audits.verify.findings import LIMITS
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, field, frozen
 from dwarfgpu.render import pictures, wave_map
 from dwarfgpu.render.findings import times, who
 from dwarfgpu.render.layout import counted, shown
@@ -63,7 +61,7 @@ class PageSection:
     room: int
     count: int | None = None
     """What the link to it counts."""
-    parts: list[str] = Factory(list)
+    parts: list[str] = field(factory=list)
     size: int = 0
     left_out: int = 0
     """How many parts did not fit."""

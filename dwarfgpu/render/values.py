@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field
-
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr.floats import DOUBLE, SINGLE, X87, FloatFormat, as_float
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import BROKEN_TYPE, Declarer, safe_text, type_text
 from dwarfgpu.program.types.model import hidden, known_size, resolved, stripped

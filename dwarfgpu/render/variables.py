@@ -6,11 +6,9 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import attrs
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import Memory, Register
+from dwarfgpu.immutable import asdict, evolve
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE, AsWritten, LaneAnswer, Values
 from dwarfgpu.program.frames.columns import without_padding
@@ -374,7 +372,7 @@ class VariablesRenderer:
         return {
             "location": None if location is None else self._text.entry(location),
             "sources": [
-                attrs.asdict(source, recurse=False, filter=lambda _field, value: value is not None)
+                {name: value for name, value in asdict(source).items() if value is not None}
                 for source in answer.sources()
             ],
         }

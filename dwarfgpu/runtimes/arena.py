@@ -7,9 +7,8 @@ import os
 from bisect import bisect_right
 from typing import Any
 
-from attrs import define
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import define
 
 PAGE = 4096
 GUARD = 1 << 16

@@ -8,8 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from attrs import define, field
-
+from dwarfgpu.immutable import define, field
 from dwarfgpu.runtimes.connection import OPEN
 from dwarfgpu.runtimes.device import Misuse, ProgramDevice
 from dwarfgpu.runtimes.host import HostProgram

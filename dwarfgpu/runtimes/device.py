@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
-
 from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import BOUNDS, INIT, RACE, check_names
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import FREED, NamedBuffer
 from dwarfgpu.execution.launch import launch as launching
+from dwarfgpu.immutable import define, evolve, field
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.objfile.elf.loading import load, span
 from dwarfgpu.program.code.code_object import CodeObject, opened, runnable, target_name_of

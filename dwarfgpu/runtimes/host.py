@@ -11,10 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import Program
 

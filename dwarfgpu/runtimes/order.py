@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from dwarfgpu.immutable import define, field
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.arena import Allocation, Arena

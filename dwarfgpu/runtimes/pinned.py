@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import define, field
-
 from dwarfgpu.execution.faults import READ_ONLY
+from dwarfgpu.immutable import define, field
 from dwarfgpu.runtimes.arena import PAGE, Allocation
 
 _LINE = 64

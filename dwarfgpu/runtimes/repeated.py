@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.execution.launch.kernarg import segment_bytes
 from dwarfgpu.execution.launch.launch import Launched
 from dwarfgpu.execution.starting import map_memory
+from dwarfgpu.immutable import evolve
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.gpu import Gpu

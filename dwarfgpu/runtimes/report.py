@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import define, field
 from dwarfgpu.progress import Progress, begin
 from dwarfgpu.questions.document import Output
 from dwarfgpu.regular_files import check_output, whole_output

@@ -12,9 +12,8 @@ import struct
 from io import TextIOWrapper
 from typing import Any
 
-from attrs import define, field
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
+from dwarfgpu.immutable import define, field
 from dwarfgpu.machines.gpu_core.layout import IdentityDecoder, family_of
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import REASONS, WaveStop

@@ -7,9 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.gpu_core.mapped_registers import copied
 from dwarfgpu.machines.machine import NONE, LoadedCodeObject, Machine

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.gpu_core.core_waves import SavedGpu
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents, write_gpu, write_host, write_merged
 from dwarfgpu.machines.machine import Machine

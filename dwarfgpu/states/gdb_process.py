@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.rules import PRESETS, Rules
+from dwarfgpu.immutable import evolve
 from dwarfgpu.objfile.elf.header import PT_LOAD, read_header, read_segments
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy, opened

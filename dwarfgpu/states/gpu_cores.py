@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.machines.gpu_core.core_waves import GpuCore, SavedGpu, group_problems, no_waves, read_gpu_core
 from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch, map_file
 from dwarfgpu.machines.gpu_core.note import ARGUMENTS, OWNER, TYPE, Arguments, CoreState, read_arguments, read_note

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import evolve
 from dwarfgpu.machines.core import CoreProcess
 from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, CoreFile, read_core
 from dwarfgpu.objfile.elf.core import Mapping as MappedFile

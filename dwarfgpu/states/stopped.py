@@ -6,10 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve, field
-
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.machines.protocol import MAY_SLEEP, WaveBackend, WaveStop
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode

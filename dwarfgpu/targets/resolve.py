@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from attrs import evolve
-
 from dwarfgpu.errors import UnknownTarget, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 if TYPE_CHECKING:

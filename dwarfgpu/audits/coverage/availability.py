@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from attrs import field
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.kinds import NO_LOCATION, LocationKinds, Meaning
 from dwarfgpu.audits.coverage.tally import ELSEWHERE, by_kind, bytes_of, entries_of, repair_names, stretches, together
 from dwarfgpu.audits.coverage.unit_walk import FileWalk, FunctionCopy, Row, UnitWalk
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import field, frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 from dwarfgpu.progress import counted

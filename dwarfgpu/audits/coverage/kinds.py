@@ -10,8 +10,6 @@ from collections.abc import Callable, Hashable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, field
-
 from dwarfgpu import dialects
 from dwarfgpu.audits.verify.expressions import ByAnswers
 from dwarfgpu.dwarf_constants import DW_AT_frame_base, DW_AT_type
@@ -19,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import known_entries, verify
 from dwarfgpu.expr.instruction import Expression, decode, registers_of
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode, Surroundings
 from dwarfgpu.program.code.local_layout import unwritten_place

@@ -11,11 +11,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from attrs import evolve
-
 from dwarfgpu.audits.faults.wave_faults import NULL, PAGE
 from dwarfgpu.errors import NotFound
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 ROCR, HIP, AMDGPU = "ROCr", "HIP", "amdgpu"
 FAULT, QUEUE, HANG, DUMP = "memory access fault", "queue error", "GPU hang", "core dump"

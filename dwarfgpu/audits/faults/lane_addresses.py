@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution import access_shapes as shapes
@@ -19,7 +18,7 @@ from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.device_memory import GlobalMemory
 from dwarfgpu.execution.faults import BROKEN, MachineFault, UnknownInstruction
 from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.isa.semantics.numbers import ALL

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.audits.faults.lane_addresses import lane_addresses
 from dwarfgpu.errors import DwarfGpuError
@@ -23,7 +22,7 @@ from dwarfgpu.execution.device_memory import MemorySegment
 from dwarfgpu.execution.faults import BROKEN
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.repetition import is_same_state
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.audits.faults.last_changes import last_changes
 from dwarfgpu.audits.faults.rehearsal import Spin, SpinRead, spin_of
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
@@ -19,7 +17,7 @@ from dwarfgpu.audits.memory_model.outstanding import MOST
 from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import LOCAL
 from dwarfgpu.machines.protocol import HAS_ENDED, IS_HALTED, WAITS, LastChange

@@ -14,7 +14,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, added_base, lane_addresses, writes_exec
@@ -23,7 +22,7 @@ from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.lanes import lanes_in

@@ -15,8 +15,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit, align_visits, visits_of
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
 from dwarfgpu.audits.judge.recorded_values import (
@@ -31,7 +29,7 @@ from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
 from dwarfgpu.audits.judge.values_apart import ValuesApart
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.judge.buffer_accesses import WorkItem

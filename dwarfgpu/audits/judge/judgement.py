@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.audits import run_checks
 from dwarfgpu.audits.judge import comparison, lane_places, statements, unwinding, variable_values
@@ -34,7 +33,7 @@ from dwarfgpu.execution.access_shapes import depends_on_order
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import INTERRUPT, Halt, uninterrupted
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 

@@ -8,14 +8,12 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define, evolve
-
 from dwarfgpu.audits.judge.located_variables import LocatedVariable, LocatedVariables
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, CheckRule, FileFinding, FindingLocation
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.instruction import registers_of
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, evolve, field, frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code.kernel_parameters import source_name
@@ -74,10 +72,10 @@ class Subject:
 class FunctionCounts:
     """What was found of the instructions of a function that were executed."""
 
-    seen: set[int] = Factory(set)
+    seen: set[int] = field(factory=set)
     """The addresses that were judged."""
-    wrong: set[int] = Factory(set)
-    missing: set[int] = Factory(set)
+    wrong: set[int] = field(factory=set)
+    missing: set[int] = field(factory=set)
     """Those of which the file says nothing."""
 
 

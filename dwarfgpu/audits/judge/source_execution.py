@@ -12,9 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
-from attrs import define, field
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.recorded_values import INTEGER, Leaf, scalar_leaf
 from dwarfgpu.audits.judge.source_functions import FunctionText, declarations
@@ -31,7 +28,7 @@ from dwarfgpu.audits.judge.source_syntax import (
     UnreadStatement,
     read_body,
 )
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import astuple, define, field, frozen
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.types.model import Base, Enumeration, Type, stripped
 
@@ -398,7 +395,7 @@ class SourceExecution:
         compute = getattr(self, f"_of_{name}", None)
         if compute is not None:
             return compute(node)  # type: ignore[no-any-return]
-        for part in attrs.astuple(node, recurse=False):
+        for part in astuple(node):
             for each in part if isinstance(part, tuple) else (part,):
                 if isinstance(each, s.SyntaxNode) and not isinstance(each, s.TypeNode):
                     self._value(each)
@@ -533,7 +530,7 @@ class SourceExecution:
             if isinstance(node, tuple):
                 self._skip(*node)
             elif isinstance(node, s.SyntaxNode):
-                self._skip(*attrs.astuple(node, recurse=False))
+                self._skip(*astuple(node))
 
 
 # --- Arithmetic (C11, 6.3.1 and 6.5) ------------------------------------------------------------------------------

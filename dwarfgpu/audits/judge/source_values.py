@@ -14,7 +14,6 @@ from operator import add, floordiv, ge, gt, le, lshift, lt, mul, ne, rshift, sub
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.recorded_values import FLOAT, PointerNames, float_of, leaf_text, number_of, scalar_leaf
@@ -23,7 +22,7 @@ from dwarfgpu.audits.judge.sightings import Sightings, Subject
 from dwarfgpu.audits.judge.source_execution import KnownBuffer, Number, SourceExecution, integer_leaf, read_function
 from dwarfgpu.audits.judge.source_syntax import UnreadableSource
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import first_lane, mask_of, outer_of
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, is_body
 from dwarfgpu.program.frames.answers import answer

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.statement_record import live_rows
 from dwarfgpu.audits.judge.variable_values import is_read_reference
@@ -18,7 +16,7 @@ from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOWHERE
 from dwarfgpu.execution.control.stepping import CodeMap
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import first_lane, lanes_in, outer_of
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.frames.answers import answer

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.audits.memory_model.function_code import CodeFunctions, FunctionCode
 from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of, statement_body
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
 from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE, ORDERINGS_OF, WAIT, WRITE_BACK, cell
 from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits, register_text
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.instructions import machine_of

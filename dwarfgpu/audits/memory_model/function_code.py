@@ -7,10 +7,8 @@ from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, PRIVATE, Register, action_of, needed_registers, registers_of

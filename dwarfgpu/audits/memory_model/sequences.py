@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from attrs import evolve
-
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.targets.amdgpu.memory_families import (
     FAMILIES,
     NOTHING,

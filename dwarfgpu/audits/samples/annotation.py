@@ -9,11 +9,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from attrs import Factory, define
-
 from dwarfgpu.audits.samples.sample_files import STOCHASTIC, SampleCounts, SampledPlace, SampleFile
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, field, frozen
 from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import StackProfile, WeightedStack, stack_levels, stack_profile
@@ -97,7 +95,7 @@ class Annotation:
     """Samples that are not of this code, by the reason."""
     shared: int = 0
     """Samples that fit several instructions of their line, and are shown at the first."""
-    texts: SourceTexts = Factory(SourceTexts)
+    texts: SourceTexts = field(factory=SourceTexts)
 
     @property
     def placed(self) -> int:

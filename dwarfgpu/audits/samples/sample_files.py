@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import Factory, define
-
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, field, frozen
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.strict_json import NotACase, parse, parse_integer
 
@@ -45,7 +43,7 @@ class SampleCounts:
     """The lanes that were active, in all of them."""
     issued: int = 0
     stalled: int = 0
-    reasons: Counter[str] = Factory(Counter)
+    reasons: Counter[str] = field(factory=Counter)
     """Why the waves of those that were stalled did not go on."""
 
     def add(self, other: SampleCounts) -> None:
@@ -72,10 +70,10 @@ class SampleFile:
 
     path: str
     method: str = HOST_TRAP
-    places: dict[SampledPlace, SampleCounts] = Factory(dict)
-    moved: dict[tuple[int, int], int] = Factory(dict)
+    places: dict[SampledPlace, SampleCounts] = field(factory=dict)
+    moved: dict[tuple[int, int], int] = field(factory=dict)
     """What to add to an offset, by process and code object, for an address of its file."""
-    left_out: Counter[str] = Factory(Counter)
+    left_out: Counter[str] = field(factory=Counter)
     """Samples without a place, by the reason."""
     first_broken: str = ""
     """What is wrong with the first one that cannot be read."""

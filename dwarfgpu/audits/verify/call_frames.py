@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
 from dwarfgpu.audits.verify.file_code import FileCode, overlapping
@@ -18,6 +16,7 @@ from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.verify import result_kinds
+from dwarfgpu.immutable import evolve
 from dwarfgpu.objfile.call_frames import (
     DEBUG_FRAME,
     EH_FRAME,

@@ -11,8 +11,6 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import (
     CHILDREN,
@@ -35,6 +33,7 @@ from dwarfgpu.audits.verify.findings import ERROR, VENDOR, WARNING, Problem, rul
 from dwarfgpu.audits.verify.lists import ListChecks, spans_text
 from dwarfgpu.dwarf_constants import name_of, names
 from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.immutable import define, field
 from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
@@ -244,15 +243,15 @@ class CheckPlan:
     tag: int
     parents: tuple[frozenset[int], str] | None
     children: tuple[frozenset[int], str] | None
-    problems: list[tuple[str, str | None, dict[str, object]]] = Factory(list)
+    problems: list[tuple[str, str | None, dict[str, object]]] = field(factory=list)
     """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
-    references: References = Factory(list)
+    references: References = field(factory=list)
     """The values that are references into the unit: their slots, and where offsets and targets are collected."""
     pc: tuple[int, int] | None = None
     """The slots of the first address and of the size, where these are plain numbers."""
-    limits: Limits = Factory(list)
+    limits: Limits = field(factory=list)
     """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
-    checks: list[tuple[int, ValueCheck]] = Factory(list)
+    checks: list[tuple[int, ValueCheck]] = field(factory=list)
     """The attributes whose values are checked in each entry: index and check."""
     placed: tuple[int, int, int] | None = None
     """Of a plain member the slots of its offset and of its type, and the offset, where all such members have one."""

@@ -6,8 +6,6 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import SINGLE
@@ -18,7 +16,7 @@ from dwarfgpu.expr import verify
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_of
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.rules import PRESETS
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.elf.header import EM_X86_64
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
 from dwarfgpu.program.code.repairs import ALL, Site, may_be_idiom, read_as_meant, repairs_of

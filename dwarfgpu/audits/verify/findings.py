@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve
-
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import evolve, frozen, immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,14 +6,13 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import SINGLE, UNITS
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, has_addresses
 from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import evolve
 from dwarfgpu.objfile.contributions import contributions
 from dwarfgpu.objfile.info.scopes import AddressSpans
 from dwarfgpu.objfile.list_encoding import Bounds, ListContext, RawEntry, raw_list

@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.execution import batch as columns
 from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH
@@ -40,7 +39,7 @@ from dwarfgpu.execution.checks.init_check import NOT_KNOWN, InitCheck
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, FollowedBits
 from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, cells_of
 from dwarfgpu.execution.instructions import is_idle
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.semantics.matrices import blocks_of, places_of_results

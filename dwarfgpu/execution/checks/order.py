@@ -20,10 +20,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.execution.checks.kept_state import KeptState
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import evolve, immutable
 from dwarfgpu.isa.memory_actions import counters_of, covers
 from dwarfgpu.targets.amdgpu.memory_families import family_rules
 

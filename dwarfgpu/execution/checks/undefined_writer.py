@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.execution import instructions, lane_moves
 from dwarfgpu.execution.batch import M0, VCC, VCC_HI, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, code_of, needed
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, FollowedBits
 from dwarfgpu.execution.narrow_operations import write_narrow
+from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
@@ -40,7 +39,7 @@ from dwarfgpu.execution.control.watching import PRIVATE
 from dwarfgpu.execution.faults import FREED
 from dwarfgpu.execution.launch.padding import padding_in
 from dwarfgpu.expr.locations import Register
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.source_files import SourceTexts

@@ -10,7 +10,6 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
@@ -29,6 +28,7 @@ from dwarfgpu.execution.control.watching import (
     stack_pointer,
 )
 from dwarfgpu.execution.halts import Halt, ValueChange, WatchHit
+from dwarfgpu.immutable import evolve
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange, not_set_yet
 from dwarfgpu.objfile.info.scopes import covers

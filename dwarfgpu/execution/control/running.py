@@ -16,7 +16,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
-from attrs import asdict, evolve
 
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
@@ -30,7 +29,7 @@ from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.execution.halts import Halt
 from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.execution.turns import WIDEST
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import asdict, evolve, frozen
 from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
 from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
@@ -748,7 +747,7 @@ def launched_with(
     machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
     args = planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words
-    running = launch(program, kernel, args, machine=machine, **asdict(options, recurse=False))
+    running = launch(program, kernel, args, machine=machine, **asdict(options))
     running.made = made
     running.keeps_launch = False  # who steps or traces it decides
     return running

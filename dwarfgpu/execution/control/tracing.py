@@ -8,7 +8,6 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
@@ -29,7 +28,7 @@ from dwarfgpu.execution.control.returned import ReturnType, return_type
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import executing
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.lanes import LaneSet, first_lane

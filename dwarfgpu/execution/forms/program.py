@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
-from attrs import evolve
 
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.forms.engine import library
@@ -16,6 +15,7 @@ from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, Rule, StretchField
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
+from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
 

@@ -600,7 +600,7 @@ def _array(
         count = lengths[0] if lengths and lengths[0] is not None else 0
         inner: t.Type = kind.element
         if len(kind.dimensions) > 1:
-            from attrs import evolve
+            from dwarfgpu.immutable import evolve
 
             inner = evolve(kind, dimensions=kind.dimensions[1:], byte_size=None)
             step = byte_size(inner)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.launch.structures import read_object
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.machines.machine import Dispatch, queue_of
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.frames.wave_positions import waves_of

@@ -12,8 +12,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import field
-
 from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.checks.findings import CheckSettings, check_names
@@ -25,7 +23,7 @@ from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.padding import padding_of
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, check_room, groups_at_once, start_waves
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.machines import machine as machines
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments

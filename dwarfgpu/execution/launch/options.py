@@ -11,11 +11,9 @@ from functools import partial
 from operator import index
 from typing import Any
 
-from attrs import field, fields
-
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.launch.argument_values import INTEGER
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, fields, frozen
 
 MOST_AGENTS = 8
 """More agents show nothing that these do not."""

@@ -6,10 +6,8 @@ import re
 import struct
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from dwarfgpu.errors import UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import fields, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import Backend
@@ -130,9 +128,9 @@ def _kernel_code(backend: Backend, target: Target, address: int) -> ObjectInMemo
 
     data = _read(backend, target, "amd_kernel_code_t", address, CODE_SIZE)
     code = parse_kernel_code(data)
-    fields = [field.name for field in attrs.fields(KernelCode)]
-    end = fields.index("runtime_loader_kernel_symbol")
-    names = (*fields[:end], "", *fields[end : end + 2])
+    names_of_fields = [each.name for each in fields(KernelCode)]
+    end = names_of_fields.index("runtime_loader_kernel_symbol")
+    names = (*names_of_fields[:end], "", *names_of_fields[end : end + 2])
     wrong = []
     if code.amd_code_version_major != 1 or code.amd_machine_kind != 1:
         wrong.append(

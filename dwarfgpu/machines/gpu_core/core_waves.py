@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.immutable import define, field, frozen
 from dwarfgpu.machines.columns import Cells, RegisterFile
 from dwarfgpu.machines.gpu_core import layout
 from dwarfgpu.machines.gpu_core.mapped_registers import MappedRegisters, RecordRows

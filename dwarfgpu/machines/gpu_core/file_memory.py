@@ -9,9 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.columns import Cells
 from dwarfgpu.machines.extents import Extents
 from dwarfgpu.regular_files import open_input, watch

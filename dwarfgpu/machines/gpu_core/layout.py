@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen
 
 Bits = tuple[int, int]
 """A field of a word: its lowest bit and its width."""

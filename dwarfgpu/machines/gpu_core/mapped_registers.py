@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.columns import Cells, RegisterFile, unit_count, unit_type
 from dwarfgpu.machines.extents import gathered_rows
 
@@ -29,7 +28,7 @@ MAX_COPIED = 1 << 32
 NO_CELLS = Cells("|u1", (0,))
 
 
-@frozen(eq=False, repr=False)
+@frozen(eq=False)
 class RecordRows:
     """Where the registers are in each wave's record. Lists are by shape: waves of one shape share a record layout."""
 

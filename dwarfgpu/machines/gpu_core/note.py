@@ -12,9 +12,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.immutable import astuple, frozen
 
 OWNER = "AMDGPU"
 TYPE = 33
@@ -194,14 +193,12 @@ def _bad(what: str, hint: str | None = None) -> MalformedFile:
 
 def write_note(state: CoreState, *, agent_size: int = AGENT_SIZE, queue_size: int = QUEUE_SIZE) -> bytes:
     """Return the descriptor of the note; entries longer than known ones end with zeros."""
-    import attrs
-
     data = HEADER.pack(
         state.version, *state.ioctl, RUNTIME.size, len(state.agents), agent_size, len(state.queues), queue_size
     )  # fmt: skip
     data += RUNTIME.pack(state.r_debug, state.runtime_state, state.ttmp_setup)
-    agents = b"".join(AGENT.pack(*attrs.astuple(agent))[:agent_size].ljust(agent_size, b"\0") for agent in state.agents)
-    queues = b"".join(QUEUE.pack(*attrs.astuple(queue))[:queue_size].ljust(queue_size, b"\0") for queue in state.queues)
+    agents = b"".join(AGENT.pack(*astuple(agent))[:agent_size].ljust(agent_size, b"\0") for agent in state.agents)
+    queues = b"".join(QUEUE.pack(*astuple(queue))[:queue_size].ljust(queue_size, b"\0") for queue in state.queues)
     for block in (agents, queues):
         data += block.ljust(_padded(len(block)), b"\0")
     return data

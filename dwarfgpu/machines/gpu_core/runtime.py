@@ -10,9 +10,8 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.gpu_core.layout import CoreFamily, bits
 from dwarfgpu.targets.amdgpu.queue import PACKET_SIZE, QUEUE, READ_DISPATCH_ID_OFFSET
 

@@ -6,9 +6,8 @@ import struct
 from array import array
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.machines.gpu_core.layout import EVENT, PM4_WORDS, STATE, CoreFamily, RecordShape, shape_of
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from attrs import evolve, frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.machines.gpu_core import layout
 from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
 from dwarfgpu.machines.gpu_core.note import (

@@ -10,10 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_CORE, PT_LOAD, malformed
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import fields, frozen
 from dwarfgpu.objfile.elf.header import malformed
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, Note, hsa_notes
 
@@ -130,7 +128,7 @@ _TYPES = {"str": str, "int": int, "bool": bool, "tuple[int, ...]": tuple}
 
 def _fields_of(record: type) -> dict[str, type]:
     """Return the types of the values in a document by key: those of the fields of a record that hold one value."""
-    types = ((field.name, str(field.type).removesuffix(" | None")) for field in attrs.fields(record))
+    types = ((field.name, str(field.type).removesuffix(" | None")) for field in fields(record))
     return {f".{name}": _TYPES[kind] for name, kind in types if kind in _TYPES}
 
 

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.compilers import code_of, is_source
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError, noting
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_CORE, ET_REL, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image
 from dwarfgpu.objfile.opening import open_container, open_image, open_stream

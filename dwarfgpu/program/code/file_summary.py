@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.dwarf_constants import DW_UT_partial
 from dwarfgpu.encoding import dwarf_format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, SHT_SYMTAB
 from dwarfgpu.objfile.elf.notes import HsaNotes, code_object_version, hsa_notes
 from dwarfgpu.objfile.elf.summary import Missing, SectionInfo, missing_parts, section_info

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import field
-
 from dwarfgpu import dialects
 from dwarfgpu.cfi.instructions import DecodedInstruction, Instructions, decode
 from dwarfgpu.cfi.rows import Tables, UnwindRules, unknown_augmentation
@@ -19,7 +17,7 @@ from dwarfgpu.encoding import Bases, Format, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound, noting
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.instruction import decode as decode_expression
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.objfile.call_frames import (
     DEBUG_FRAME,
     EH_FRAME,

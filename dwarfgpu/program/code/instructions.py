@@ -14,11 +14,9 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHF_ALLOC
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from attrs import evolve, field
-
 from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
 from dwarfgpu.errors import noting
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die

@@ -9,15 +9,13 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import field
-
 from dwarfgpu import budget, dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.budget import remembered
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError, noting
 from dwarfgpu.expr.context import DieInfo, DieReference
 from dwarfgpu.expr.types import ENCODINGS, BaseType
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import field, immutable
 from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD, SHN_UNDEF
 from dwarfgpu.objfile.list_encoding import EntryList, read_list

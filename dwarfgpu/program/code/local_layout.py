@@ -11,11 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attrs import field
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.objfile.info.scopes import enclosing_function, qualified_name
 from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.types.model import Array, Struct, Type, known_size, resolved

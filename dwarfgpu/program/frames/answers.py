@@ -14,13 +14,11 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingContext, UnknownItem, UsageError
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import evolve, frozen, immutable
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, each_part, run_in_parts
 from dwarfgpu.program import ShownInNotebooks
 from dwarfgpu.program.frames import reasons

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import Implicit, Location, Memory, Register, Storage, is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.progress import counted
 

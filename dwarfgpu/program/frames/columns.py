@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from attrs import field
-
 from dwarfgpu import budget
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import field, immutable
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import byte_size, known_size, resolved
 from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out

@@ -14,14 +14,11 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-from attrs import evolve, field
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import Implicit, Register
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, fields, frozen, has
 from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
 from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.kernel_parameters import is_body
@@ -1055,8 +1052,8 @@ def _nodes_in(tree: Any) -> Iterator[Any]:
             continue
         if isinstance(node, tuple):
             waiting += reversed(node)
-        elif attrs.has(type(node)):
-            waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
+        elif has(type(node)):
+            waiting += [getattr(node, part.name) for part in reversed(fields(type(node)))]
 
 
 # --- Members and bases of classes ---------------------------------------------------------------------------------

@@ -14,8 +14,6 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
@@ -39,6 +37,7 @@ from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import Register, is_undefined
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.expr.types import Value
+from dwarfgpu.immutable import evolve
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.machines.protocol import Backend, not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import Implicit, Part
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import LaneSet, uniform
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import byte_size, hidden, known_size, resolved

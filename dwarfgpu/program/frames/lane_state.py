@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu.cfi.activation import FREE_FRAMES, Activation, Parted
@@ -20,7 +18,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.locations import Composite, Implicit, Location, is_undefined
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import LaneSet, each_part
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode
 

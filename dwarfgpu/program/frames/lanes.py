@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.errors import DwarfGpuError, UsageError, noting
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.frames.frame import Frame, Stack, negative_frame
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.wave_positions import InDispatch, place_of, waves_of

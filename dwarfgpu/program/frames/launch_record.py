@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from attrs import evolve, field
-
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import Implicit
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.program.code.kernel_parameters import BODY, DescribedKernel, KernelParameter
 from dwarfgpu.program.frames.wave_positions import InDispatch, place_of
 from dwarfgpu.program.language.arithmetic import DataModel

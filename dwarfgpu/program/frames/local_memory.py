@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from attrs import field
-
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.program.code.local_layout import is_large, laid_out
 from dwarfgpu.program.frames.launch_record import LOCAL, LaunchRecord
 from dwarfgpu.program.frames.variable import Variable, owner_of, variables_of

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import field
-
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import Implicit, ImplicitPointer, Location, Memory, Register, is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.program.code.repairs import repairs_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import Parted
@@ -19,7 +17,7 @@ from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.evaluation import evaluate, result_for
 from dwarfgpu.expr.locations import Composite, Memory
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.machines.protocol import not_set_yet
 from dwarfgpu.objfile.info.scopes import enclosing_function, is_local, qualified_name

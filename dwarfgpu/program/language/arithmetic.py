@@ -19,13 +19,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, field
-
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import evolve, field, frozen, immutable
 from dwarfgpu.lanes import refuse
 from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null, StringLiteral
 from dwarfgpu.program.types import model as t

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from attrs import evolve
-
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import evolve, frozen, immutable
 from dwarfgpu.targets.resolve import EM_AMDGPU
 
 if TYPE_CHECKING:

@@ -13,13 +13,11 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from attrs import evolve
-
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Handle, MalformedFile, UsageError, shown
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import Part
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import evolve, frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.program import ShownInNotebooks

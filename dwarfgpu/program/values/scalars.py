@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import evolve, immutable
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import MAX_DEPTH, cycle, known_size, number_size, resolved, stripped
 

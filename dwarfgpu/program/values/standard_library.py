@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from attrs import evolve, frozen
-
 from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import byte_size, stripped

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field
-
 from dwarfgpu import bits as b
 from dwarfgpu import dialects, regular_files
 from dwarfgpu.bits import comparable
@@ -29,7 +27,7 @@ from dwarfgpu.expr.location_operations import at_address
 from dwarfgpu.expr.locations import UNDEFINED, Implicit, ImplicitPointer, Location, Memory
 from dwarfgpu.expr.pieces import alike_bits
 from dwarfgpu.expr.types import Value, generic
-from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.immutable import evolve, field, frozen, immutable
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.objfile.indexes.lookup import index_of
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, constant_bytes

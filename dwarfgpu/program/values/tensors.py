@@ -18,11 +18,9 @@ from itertools import chain, product
 from operator import xor
 from typing import Any
 
-from attrs import evolve
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import EvaluationError, MalformedFile, Unsupported
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import byte_size
 from dwarfgpu.program.values.objects import Object

@@ -6,8 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
-
+from dwarfgpu.immutable import define
 from dwarfgpu.runtimes.arena import DEVICE
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.memory import ALIGNED, BY_ADDRESS, MOST_ROWS, allocate, copy_rows, fill_rows

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define
-
+from dwarfgpu.immutable import define
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.program import API, Failure
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
-
 from dwarfgpu.execution.faults import READ_ONLY
+from dwarfgpu.immutable import define, field
 from dwarfgpu.runtimes.arena import DEVICE, Allocation
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, field
-
+from dwarfgpu.immutable import define, field
 from dwarfgpu.runtimes.arena import DEVICE, GUARD
 from dwarfgpu.runtimes.connection import CLOSED, OPEN
 from dwarfgpu.runtimes.hip.work import LEGACY_HANDLES, NON_BLOCKING, PER_THREAD

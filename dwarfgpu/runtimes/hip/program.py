@@ -10,12 +10,11 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from attrs import define, field
-
 from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.checks.findings import RACE
 from dwarfgpu.execution.starting import AT_ONCE
+from dwarfgpu.immutable import define, field
 from dwarfgpu.objfile.containers.bundle import Container
 from dwarfgpu.program.code.code_object import target_name_of
 from dwarfgpu.regular_files import read_input

@@ -6,11 +6,10 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
-
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import define, field
 from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC, Container
 from dwarfgpu.objfile.elf.loading import load
 from dwarfgpu.program.code.code_object import opened, target_name_of

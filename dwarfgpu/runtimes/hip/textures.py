@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import define
-
+from dwarfgpu.immutable import define
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.boxes import FLOAT, HipArray, is_format

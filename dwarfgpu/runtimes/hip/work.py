@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
+from dwarfgpu.immutable import define, evolve, field
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall, HostThread

@@ -9,15 +9,13 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import Compiled, Recipe, compile_source, library_digest
 from dwarfgpu.compilers.spirv import INSTALL, constants_of, find_translator, is_spirv, translate, translator_digest
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.linking import linked
 from dwarfgpu.runtimes.opencl.contexts import creates

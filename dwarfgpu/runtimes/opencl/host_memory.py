@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from dwarfgpu.immutable import define, field
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field
-
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import define, field, frozen
 from dwarfgpu.runtimes.connection import OPEN, READABLE
 from dwarfgpu.runtimes.opencl.errors import ClError
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, field
-
+from dwarfgpu.immutable import define, field
 from dwarfgpu.runtimes.order import ATOMIC, READ, WRITE, HostOrder, shared_place
 
 if TYPE_CHECKING:

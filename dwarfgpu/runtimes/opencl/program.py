@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from attrs import define, field
-
 from dwarfgpu.execution import faults
 from dwarfgpu.execution.checks.findings import RACE
+from dwarfgpu.immutable import define, field
 from dwarfgpu.runtimes.arena import DEVICE, PAGE
 from dwarfgpu.runtimes.calling import CallingProgram
 from dwarfgpu.runtimes.connection import CLOSED, OPEN, READABLE

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
 from triton import knobs
 from triton._C.libtriton import gluon_ir
 from triton.backends.amd.compiler import HIPBackend
@@ -24,6 +23,7 @@ from triton.compiler.code_generator import CodeGenerator
 from triton.experimental.gluon.language._core import shared_memory_descriptor
 from triton.language import core
 
+from dwarfgpu.immutable import evolve
 from dwarfgpu.runtimes.triton import shared, variables
 from dwarfgpu.runtimes.triton.shared import BUFFER, shared_variable, with_buffers
 from dwarfgpu.runtimes.triton.variables import MARK, Assigned, with_variables

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import define
-
+from dwarfgpu.immutable import define
 from dwarfgpu.questions.document import Output
 from dwarfgpu.runtimes.device import HostLaunch, ProgramDevice
 from dwarfgpu.runtimes.report import ProgramReport

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field
-
 from dwarfgpu.execution.faults import READ_ONLY
+from dwarfgpu.immutable import define, field
 from dwarfgpu.program.values.tensors import SharedLayout, SharedTensor
 from dwarfgpu.runtimes.arena import HOST, Allocation
 from dwarfgpu.runtimes.calling import CallingProgram

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from attrs import evolve
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.targets import amdgpu
 from dwarfgpu.targets.amdgpu.processors import Processor
 from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target

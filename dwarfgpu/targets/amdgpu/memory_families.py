@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import evolve, fields
-
 from dwarfgpu.errors import Unsupported, UsageError, nearest_hint
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, fields, frozen
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 SCOPES = ("singlethread", "wavefront", "workgroup", "agent", "system")

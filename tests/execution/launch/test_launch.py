@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.launch.structures import read_object
 from dwarfgpu.execution.launch.triton import triton_launch
 from dwarfgpu.execution.starting import places
+from dwarfgpu.immutable import evolve
 from dwarfgpu.machines import snapshot
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.linking import linked
