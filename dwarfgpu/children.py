@@ -177,7 +177,7 @@ def run_shell(line: str, text: bytes | None, *, has_terminal: bool) -> Completed
 
     if has_terminal:  # it needs the group that the terminal is for
         with signals_raise():
-            return subprocess.run(line, shell=True, check=False)  # noqa: S602 (that is what the command is for)
+            return subprocess.run(line, shell=True, check=False, env=os.environ)  # noqa: S602 (that is what the command is for)
     with Children() as children:
         done = children.run(line, text=text, is_merged=True)
         children.release()

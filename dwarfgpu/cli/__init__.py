@@ -51,10 +51,14 @@ def _main(arguments: Sequence[str] | None) -> int:
     if arguments is None:
         import atexit
         import gc
+        import os
 
         # most of what a short command makes are modules and classes: garbage is collected seldom, and not at the end
         gc.set_threshold(50_000)
         atexit.register(gc.freeze)
+        if "OPENBLAS_NUM_THREADS" not in os.environ:
+            # numpy would start threads, which wait busily and have no work; programs that are started get `os.environ`
+            os.putenv("OPENBLAS_NUM_THREADS", "1")
     from dwarfgpu.cli.run import run
 
     return run(words)
