@@ -166,9 +166,11 @@ def _hints(options: Any, result: RunReport, faults: list[Any]) -> Iterator[str]:
         points = [f"break {place} if {own}" if own else f"break {place}" for place, own in _places(options)]
         points += [f"tbreak {options.until}"] if options.until else []
         yield f"`{_debugger(options, *points, 'continue')}` goes there; `reverse-step` goes back"
-    from dwarfgpu.render.faults import missed_variable
+    reason = result.halt.reason
+    if faults:
+        from dwarfgpu.render.faults import missed_variable
 
-    reason = "" if any(map(missed_variable, faults)) else result.halt.reason  # a variable keeps its size
+        reason = "" if any(map(missed_variable, faults)) else reason  # a variable keeps its size
     for memory, option in re.findall(r"no (\w+ memory) at [^;]*; (--[\w-]+) gives more", reason):
         yield f"{option} N makes {memory} larger"
     if any(finding.severity == "error" for finding in found):
@@ -287,21 +289,29 @@ def _show(
     options: Any,
 ) -> None:
     """Write what the kernel has printed, and what the run has come to."""
-    from dwarfgpu.questions.value_history import history_json, history_text
     from dwarfgpu.render.running import MOST_FINDINGS, report_json, report_text
 
     most = MOST_FINDINGS if options.max_findings is None else options.max_findings
+    of_faults, of_histories = list[Any](), list[Any]()
+    if faults:
+        from dwarfgpu.render.faults import FAULT, faults_text
+
+        of_faults = [*map(FAULT.json, faults)] if session.wants_json else [*faults_text(faults, result.kernel)]
+    if histories:
+        from dwarfgpu.questions.value_history import history_json, history_text
+
+        texts = (history_text(history, options.history, "--history") for history in histories)
+        of_histories = [*map(history_json, histories)] if session.wants_json else [*chain(*texts)]
     if session.wants_json:
-        found: Any = [*map(history_json, histories)]
-        more = {"histories": found} if len(found) > 1 else {"history": found[0]} if found else {}
-        session.print_json(report_json(result, printed, faults, most) | more)
+        first = {"history": of_histories[0]} if of_histories else {}
+        more = {"histories": of_histories} if len(of_histories) > 1 else first
+        session.print_json(report_json(result, printed, of_faults, most) | more)
     else:
         for text in printed:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        shown = (history_text(history, options.history, "--history") for history in histories)
-        for line in chain(report_text(result, faults, most), *shown):
+        for line in (*report_text(result, of_faults, most), *of_histories):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)

@@ -32,6 +32,7 @@ from dwarfgpu.render.layout import (
     hexadecimal,
     labelled,
     nested,
+    paragraphs,
     problem_json,
     ranges_text,
     shown,
@@ -235,6 +236,11 @@ def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool =
         yield from fitted(_variable_change_text(change, goes_back=goes_back), 2)
     for problem in fault.problems:
         yield from (style("error", line) for line in fitted(problem, 2))
+
+
+def faults_text(faults: Iterable[WaveFault], kernel: str) -> list[str]:
+    """Return the lines of the faults of a run."""
+    return [*paragraphs(fault_text(each, kernel) for each in faults)]
 
 
 def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.demangle import demangled
 from dwarfgpu.execution.control.report import FIRST_ELEMENTS, QuotedText
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
 from dwarfgpu.render.lanes import global_ids, group_words, items_text
 from dwarfgpu.render.layout import (
@@ -20,7 +19,6 @@ from dwarfgpu.render.layout import (
     nested,
     number,
     packed,
-    paragraphs,
     ranges_text,
     room,
     shortened,
@@ -32,12 +30,12 @@ from dwarfgpu.render.values import value_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedLine
     from dwarfgpu.execution.control.seeds import SeedGroup, SeedReport, SeedResult
     from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.render.layout import Json
 
 MAX_WAVES = 8
 """The waves of a halt that are shown, and the results of several seeds."""
@@ -57,18 +55,16 @@ MAX_LINES = 24
 # --- Where it stopped ---------------------------------------------------------------------------------------------
 
 
-def report_text(
-    report: RunReport, faults: Iterable[WaveFault] = (), most_findings: int = MOST_FINDINGS
-) -> Iterator[str]:
-    """Yield what a run has come to, why its waves have stopped, and at most so many findings of checks."""
+def report_text(report: RunReport, faults: Sequence[str] = (), most_findings: int = MOST_FINDINGS) -> Iterator[str]:
+    """Yield what a run has come to, the lines of its faults, and at most so many findings of checks."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
     is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
     if halt.has_ended:
         waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
         yield from folded(f"{name}: {waves} ended after {report.instructions:,} instructions", room(), 2)
-    elif lines := [*paragraphs(fault_text(each, report.kernel) for each in faults)]:
-        yield from lines
+    elif faults:
+        yield from faults
         yield _counts(report)
     else:
         where = "" if report.position is None else f" {'to' if is_asked else 'at'} {report.position}"
@@ -171,9 +167,9 @@ def _element_text(value: Any) -> str:
 
 
 def report_json(
-    report: RunReport, printed: list[str], faults: Sequence[WaveFault] = (), most_findings: int = MOST_FINDINGS
-) -> dict[str, Any]:
-    """Return what a run has come to as JSON."""
+    report: RunReport, printed: list[str], faults: Sequence[Json] = (), most_findings: int = MOST_FINDINGS
+) -> Json:
+    """Return what a run has come to as JSON, with that of its faults."""
     halt = report.halt
     data: dict[str, Any] = {
         "kernel": report.kernel,
@@ -195,7 +191,7 @@ def report_json(
         "notices": list(report.notices),
     }  # fmt: skip
     if faults:
-        data["faults"] = [*map(FAULT.json, faults)]
+        data["faults"] = [*faults]
     if report.profile is not None:
         data["profile"] = [*map(_counted(report.profile).json, report.profile)]
     if report.checked is not None:

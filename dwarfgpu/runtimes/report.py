@@ -230,6 +230,7 @@ class ProgramReport:
         from dwarfgpu.execution.control.report import report
         from dwarfgpu.questions.faults import faults_of_run
         from dwarfgpu.questions.selection import Selection
+        from dwarfgpu.render.faults import faults_text
         from dwarfgpu.render.running import report_text
 
         running, halt = launch.running, launch.halt
@@ -237,7 +238,7 @@ class ProgramReport:
         assert halt is not None  # noqa: S101
         faults = faults_of_run(Selection(self.output), running) if halt.kind in ("fault", "trap") else []
         result, concerned = report(running, halt), []
-        yield from report_text(result, faults)
+        yield from report_text(result, faults_text(faults, result.kernel))
         stops = running.machine.stops.values()
         addresses = [stop.address for stop in stops if stop.address is not None]
         near = [program.device.near(address) for address in addresses]
