@@ -49,6 +49,8 @@ class Gpu(Machine):
         """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
         self.segments: dict[int, bytes] = {}
         """The kernarg segment of each launch, by the position of its dispatch."""
+        self.passing: list[int] = []
+        """Where the memory is that only launches needed whose waves are there."""
         self.seed: int | None = None
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
         self.weak_memory: WeakSettings | None = None
@@ -103,6 +105,14 @@ class Gpu(Machine):
                 self.buffers[number] = evolve(buffer, access=FREED)
                 return
         raise UsageError(f"no buffer begins at {address:#x}", hint="take it from `Launched.addresses`")
+
+    def forget_launches(self) -> None:
+        """Remove the waves, and what only their launches needed."""
+        self.remove_waves()
+        for address in self.passing:
+            self.memory.unmap(self.target.default_space, address)
+        for known in (self.passing, self.segments, self.dispatches, self.traps):
+            known.clear()
 
     @property
     def check(self) -> str | None:

@@ -49,11 +49,13 @@ class _Columns:
 class Extents:
     """Known bytes by their keys."""
 
-    __slots__ = ("_columns", "blocks", "lasts", "moves", "offsets", "owners", "starts")
+    __slots__ = ("_columns", "_free", "blocks", "lasts", "moves", "offsets", "owners", "starts")
 
     def __init__(self) -> None:
         self.blocks: list[Cells] = []
         """Bytes, which the extents are stretches of."""
+        self._free: list[int] = []
+        """The numbers of blocks whose extents have been removed."""
         self.starts = array("Q")
         """The first key of each extent, ascending."""
         self.lasts = array("Q")
@@ -83,8 +85,7 @@ class Extents:
             self._insert(starts[0], lasts[0])
         elif starts:
             self._merge(starts, lasts, offsets)
-        self.blocks.append(data if isinstance(data, Cells) else Cells.of_bytes(data))
-        self._columns = None
+        self._keep(data if isinstance(data, Cells) else Cells.of_bytes(data))
 
     def remove(self, start: int) -> None:
         """Remove the extent that begins at a key."""
@@ -93,7 +94,19 @@ class Extents:
         _start, _last, owner, _offset = [column.pop(index) for column in columns]
         if owner not in self.owners:
             self.blocks[owner] = Cells.of_bytes(b"")
+            self._free.append(owner)
         self.moves += 1
+        self._columns = None
+
+    def _number(self) -> int:
+        """Return the number of the block that is kept next."""
+        return self._free[-1] if self._free else len(self.blocks)
+
+    def _keep(self, block: Cells) -> None:
+        if self._free:
+            self.blocks[self._free.pop()] = block
+        else:
+            self.blocks.append(block)
         self._columns = None
 
     def _put(self, index: int, *extent: int) -> None:
@@ -110,8 +123,7 @@ class Extents:
             self._insert(key, key + len(data) - 1)
         except Overlap:
             return self._describe_gaps(key, data)
-        self.blocks.append(Cells.of_bytes(data))
-        self._columns = None
+        self._keep(Cells.of_bytes(data))
         return None
 
     def _describe_gaps(self, key: int, data: bytes) -> int | None:
@@ -125,8 +137,7 @@ class Extents:
             position = end - key
         for start, end in gaps:
             self._insert(start, end - 1)
-            self.blocks.append(Cells.of_bytes(data[start - key : end - key]))
-            self._columns = None
+            self._keep(Cells.of_bytes(data[start - key : end - key]))
         return None
 
     def gaps(self, key: int, size: int) -> Iterator[tuple[int, int]]:
@@ -143,10 +154,10 @@ class Extents:
             raise Overlap(start)
         if index < len(self.starts) and self.starts[index] <= last:
             raise Overlap(self.starts[index])
-        self._put(index, start, last, len(self.blocks), 0)
+        self._put(index, start, last, self._number(), 0)
 
     def _merge(self, starts: list[int], lasts: list[int], offsets: list[int]) -> None:
-        owners = repeat(len(self.blocks), len(starts))
+        owners = repeat(self._number(), len(starts))
         merged = [
             [*old, *new]
             for old, new in ((self.starts, starts), (self.lasts, lasts), (self.owners, owners), (self.offsets, offsets))

@@ -24,7 +24,7 @@ from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.runtimes.arena import DEVICE, GUARD, PAGE, Allocation, Arena
 from dwarfgpu.runtimes.hostcalls import HostCalls, may_call_host
 from dwarfgpu.runtimes.pinned import PinnedMemory
-from dwarfgpu.runtimes.repeated import RepeatedLaunch
+from dwarfgpu.runtimes.repeated import RepeatedLaunch, form_of
 from dwarfgpu.states.program import Program
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
@@ -475,8 +475,8 @@ class ProgramDevice:
             if kernel.calls_host:
                 self.host.make_room(machine, grid, work_group)
             check = self.check if self.check and self.is_checked(launch) else INIT if self.is_traced(launch) else None
-            size = len(arguments) if isinstance(arguments, bytes) else None
-            key = kernel, grid, work_group, shared, offset, check, size
+            form = form_of(arguments)
+            key = kernel, grid, work_group, shared, offset, check, form
             if key in self._repeated:
                 launched = self._repeated[key].launch(arguments)
             else:
@@ -495,7 +495,7 @@ class ProgramDevice:
                     seed=self.seed,
                     permissive=self.permissive,
                 )
-                if size is not None and RepeatedLaunch.is_possible(machine, launched):
+                if form is not None and RepeatedLaunch.is_possible(machine, launched):
                     self._repeated[key] = RepeatedLaunch(machine, launched)
             launch.is_kept = key in self._repeated
             if is_cooperative:
@@ -551,24 +551,17 @@ class ProgramDevice:
 
     def _forget(self, running: Running, *, is_kept: bool) -> None:
         """Give back what only this launch needed, so that a program may launch as often as it likes."""
-        machine = running.machine
         if not is_kept:
-            self._unmap_blocks(machine, running.launched.plan)
-        machine.remove_waves()
-        machine.segments.clear()
-        machine.dispatches.clear()
-        machine.traps.clear()
+            running.machine.passing = [block.address for block in running.launched.plan.blocks]
+        running.machine.forget_launches()
 
     def forget_launches(self, module: LoadedModule | None = None) -> None:
         """Keep no launches that could be repeated, of a module or at all."""
         for key, repeated in [*self._repeated.items()]:
             if module in (None, key[0].module):
-                self._unmap_blocks(repeated.machine, repeated.plan)
+                for block in repeated.plan.blocks:
+                    repeated.machine.memory.unmap(repeated.machine.target.default_space, block.address)
                 del self._repeated[key]
-
-    def _unmap_blocks(self, machine: Gpu, plan: PlannedDispatch) -> None:
-        for block in plan.blocks:
-            machine.memory.unmap(machine.target.default_space, block.address)
 
 
 def _let_wait(machine: Gpu, plan: PlannedDispatch) -> None:

@@ -5,18 +5,29 @@ Input: 10,000 launches of a kernel with one work-group; they take half the time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.execution.launch.kernarg import segment_bytes
+from dwarfgpu.execution.launch.kernarg import SEGMENT, segment_bytes
 from dwarfgpu.execution.launch.launch import Launched
 from dwarfgpu.execution.starting import map_memory
 from dwarfgpu.immutable import evolve
+from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dwarfgpu.execution.gpu import Gpu
 
 _MOST_BYTES = 1 << 20
 """Of the registers of the waves, which are copied."""
+
+
+def form_of(arguments: Any) -> tuple[type, int] | None:
+    """Return what others share that are laid out in the same memory; None for arguments that need memory."""
+    if isinstance(arguments, bytes):
+        return bytes, len(arguments)
+    is_plain = isinstance(arguments, (list, tuple)) and all(type(each) in (int, float) for each in arguments)
+    return (int, len(arguments)) if is_plain else None
 
 
 class RepeatedLaunch:
@@ -25,6 +36,7 @@ class RepeatedLaunch:
     def __init__(self, machine: Gpu, launched: Launched) -> None:
         self.plan = launched.plan
         """Its plan, whose blocks of memory stay mapped."""
+        machine.passing.clear()
         self.machine, self._launched = machine, launched
         self._views = [machine.memory.writable(block.address, len(block.data)) for block in self.plan.blocks]
         self._dispatch, self._traps = machine.dispatches[-1], [*machine.traps]
@@ -41,13 +53,17 @@ class RepeatedLaunch:
         """Return whether a launch can be repeated: its waves are few, have all started, and hold no argument."""
         is_preloaded = launched.plan.start.field("KERNARG_PRELOAD_SPEC_LENGTH") > 0
         size = sum(file.data.nbytes for file in machine.files)
-        return machine.work_ahead is None and size <= _MOST_BYTES and not is_preloaded
+        kinds = {each.value_kind for each in explicit_arguments(launched.plan.kernel)}
+        asks_for_local = (
+            SEGMENT not in {part.name for part in launched.plan.arguments} and "dynamic_shared_pointer" in kinds
+        )
+        return machine.work_ahead is None and size <= _MOST_BYTES and not is_preloaded and not asks_for_local
 
-    def launch(self, args: bytes) -> Launched:
+    def launch(self, args: bytes | Sequence[float]) -> Launched:
         """Put the kernel in the memory of its machine again, and every wave at its first instruction."""
         machine, plan = self.machine, self.plan
-        segment, *hidden = plan.arguments
-        parts = evolve(segment, value=args), *hidden
+        given = plan.lay_out(args, allocate=None).parts
+        parts = (*given, *plan.arguments[len(given) :])
         content = segment_bytes(len(plan.start.kernarg_bytes), parts)
         for block, view in zip(plan.blocks, self._views, strict=True):
             view[:] = content.ljust(len(view), b"\0") if block.address == plan.places.kernarg else block.data

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import field, frozen
 from dwarfgpu.targets.amdgpu import address_spaces, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES, Geometry, GridPosition
 from dwarfgpu.targets.amdgpu.initial_state import DWORD, align, item_words, mode_fields, problems, tmpring_size
 from dwarfgpu.targets.amdgpu.resources import buffer_parts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.execution.launch.argument_values import PlannedBuffer
-    from dwarfgpu.execution.launch.kernarg import Written
+    from dwarfgpu.execution.launch.kernarg import Kernarg, Written
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
@@ -64,6 +66,8 @@ class GlobalBlock:
     name: str
     address: int
     data: bytes
+    stays: bool = False
+    """Whether a user may look at it, or launch with it, when the waves have ended."""
 
 
 @frozen
@@ -104,6 +108,8 @@ class PlannedDispatch:
     """What the launch assumes that the user should know."""
     lacks_arguments: bool = False
     """Whether the first of these says that there are no arguments."""
+    lay_out: Callable[..., Kernarg] = field(kw_only=True, eq=False, repr=False)
+    """Lays out other arguments of the same launch: `kernarg.lay_out` with all else."""
 
     @property
     def geometry(self) -> Geometry:

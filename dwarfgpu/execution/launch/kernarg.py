@@ -44,6 +44,10 @@ _FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
 POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
 
 
+SEGMENT = "(segment)"
+"""The name of all arguments, where they are given as bytes."""
+
+
 @frozen
 class Written:
     """One part of the kernarg segment."""
@@ -139,7 +143,7 @@ def lay_out(
     if isinstance(args, (bytes, bytearray)):
         if len(args) > size:
             raise UsageError(f"the kernarg segment of {kernel.source_name} has {size} bytes, but {len(args)} are given")
-        part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
+        part = Written(0, len(args), SEGMENT, bytes(args), is_given=True)
         return Kernarg(size, (part,), (), 0)
     explicit = _explicit(kernel, size) if args is not None or kernel.metadata is not None else []
     parts: list[Written] = []

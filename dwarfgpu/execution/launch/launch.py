@@ -129,14 +129,15 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     waves = Demand(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     if machine.wave_count and not machine.has_run:
         check_room(waves)
+    number = machine.dispatches[-1].id + 1 if machine.dispatches else 1
     if machine.has_run:  # what has ended makes room
-        machine.remove_waves()
+        machine.forget_launches()
     space = machine.target.default_space
     for block in sorted(planned.blocks, key=attrgetter("address")):  # so that earlier segments keep their places
         machine.memory.map(space, block.address, bytearray(block.data))
     if code is None:
         machine.code_objects.append(code_record(code_object, planned.load_address))
-    number = machine.dispatches[-1].id + 1 if machine.dispatches else 1
+    machine.passing += [block.address for block in planned.blocks if not block.stays]
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
         machines.Dispatch(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -106,14 +107,9 @@ def plan(
     places = _places(facts.kernel, addresses)
     printf_buffer = _printf_buffer(file, facts.kernel, addresses)
     printf_address = 0 if printf_buffer is None else printf_buffer.address
-    laid_out = kernarg.lay_out(
-        facts.kernel,
-        args,
-        facts.group_size + dynamic_local,
-        parameters,
-        added,
-        allocate=lambda size: addresses.take(size, 256, padding),
-    )
+    local_size = facts.group_size + dynamic_local
+    lay_out = partial(kernarg.lay_out, facts.kernel, local_size=local_size, parameters=parameters, added=added)
+    laid_out = lay_out(args, allocate=lambda size: addresses.take(size, 256, padding))
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
     if group > processor.local_memory_size:
@@ -149,17 +145,17 @@ def plan(
         *code,
         *structures(start, places, facts.object_address + bias),
         *(
-            GlobalBlock(f"argument {buffer.name}", buffer.address, buffer.header + buffer.data)
+            GlobalBlock(f"argument {buffer.name}", buffer.address, buffer.header + buffer.data, stays=True)
             for buffer in laid_out.buffers
         ),
         GlobalBlock("kernarg segment", places.kernarg, segment.ljust(align(len(segment), GAP), b"\0")),
         *([] if printf_buffer is None else [printf_buffer]),
     )
-    present = tuple(block for block in blocks if block.data)
     missing = [*_missing(facts.kernel, args)]
     return PlannedDispatch(
-        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, printf_address,
-        (*missing, *_notes(facts.kernel, shape, laid_out, triton)), lacks_arguments=bool(missing),
+        file, facts.kernel, target, start, rows(start), bias, places, parts,
+        tuple(block for block in blocks if block.data), described, printf_address,
+        (*missing, *_notes(facts.kernel, shape, laid_out, triton)), lacks_arguments=bool(missing), lay_out=lay_out,
     )  # fmt: skip
 
 
@@ -292,7 +288,7 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock
     alignment = max(PAGE, alignment)
     below = first % alignment
     bias = addresses.take(size + below, alignment) + below - first
-    return bias, [GlobalBlock("code object", *segment) for segment in load(file.image, bias).items()]
+    return bias, [GlobalBlock("code object", *segment, stays=True) for segment in load(file.image, bias).items()]
 
 
 def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
@@ -330,7 +326,9 @@ def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> Gl
     if metadata is None or not metadata.printf:
         return None
     head = (0).to_bytes(4, "little") + PRINTF_BYTES.to_bytes(4, "little")
-    return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, UNWRITTEN))
+    return GlobalBlock(
+        "printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, UNWRITTEN), stays=True
+    )
 
 
 # --- Launch options as text ---------------------------------------------------------------------------------------
