@@ -221,7 +221,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS = [
-    Budget("dwarfgpu targets", 6.1, 6.79, "a helper with one caller is a part of it"),
+    Budget("dwarfgpu targets", 6.1, 6.98, "a helper with one caller is a part of it"),
     Budget("expr dialects cfi", 8.6, 8.9, "expressions are checked by running the rows of the table"),
     Budget("objfile", 11.7, 11.7),
     Budget("isa", 7.8, 6.71),
@@ -237,7 +237,7 @@ BUDGETS = [
     Budget("fleet", 1.8, 1.77),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 166.25, "all of these")
-TESTS = Budget("../tests", 90, 96.85, "messages are in golden files, rows of tables have properties")
+TESTS = Budget("../tests", 90, 96.9, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.1, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
