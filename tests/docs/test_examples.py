@@ -32,15 +32,24 @@ def written_here(steps: list[Step], place: Path) -> Iterator[str]:
     starts = [number for number, step in enumerate(steps) if step.prompt == SHELL]
     for start, end in zip(starts, [*starts[1:], len(steps)], strict=True):
         command, *typed = steps[start:end]
-        if not command.typed.startswith("dwarfgpu ") or needs_bash(command.typed):
+        line, _pipe, rest = command.typed.partition(" | ")
+        is_merged = line.endswith(" 2>&1")
+        line = line.removesuffix(" 2>&1")
+        if not line.startswith("dwarfgpu ") or needs_bash(line):
             yield from written_by(steps[start:end], place)
             continue
-        words = shlex.split(command.typed)[1:]
+        words = shlex.split(line)[1:]
         if typed:
             words += ["-nx", "-ex", f"echo {MARK}\\n"]
         for step in typed:
             words += ["-ex", step.typed, *(["-ex", f"echo {MARK}\\n"] if step.typed != "quit" else [])]
-        written = BUILDING.sub("", run(*words, folder=place, env={"HOME": str(home_of(place))}, merged=True).stdout)
+        is_merged |= not rest
+        done = run(*words, folder=place, env={"HOME": str(home_of(place))}, merged=is_merged)
+        written = done.stdout
+        if rest:
+            read = subprocess.run(["bash", "-c", rest], input=written, stdout=subprocess.PIPE, text=True, check=False)
+            written = read.stdout + ("" if is_merged else done.stderr)
+        written = BUILDING.sub("", written)
         for text in written.split(f"{MARK}\n")[: len(typed) + 1]:
             yield f"{text}\n" if text and not text.endswith("\n") else text
 

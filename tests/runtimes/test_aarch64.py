@@ -63,6 +63,7 @@ def program(tmp_path_factory, require_tool):
     return run
 
 
+@pytest.mark.slow
 def test_a_program_runs(program):
     status, out, err = program("k.co")
     assert (status, out) == (0, "0 then 0\n0 2 126 0\n"), err

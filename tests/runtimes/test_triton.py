@@ -442,6 +442,7 @@ def test_a_layout_is_a_linear_map() -> None:
     assert found == [*range(1024)]
 
 
+@pytest.mark.slow
 def test_a_kernel_of_the_cache_with_variables(run: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its parameters in DWARF are variables, some of them constants: arguments are those of its metadata."""
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
@@ -456,6 +457,7 @@ def test_a_kernel_of_the_cache_with_variables(run: Runs, tmp_path: Path, monkeyp
     assert "17\tb = tl.load(y + at, mask=at < n)\n    b = {0, 1, 2, 3, " in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_tensors_of_launches(run: Runs) -> None:
     """`exec` shows them as `run` does, and says how to have them."""
     script = PROGRAMS / "add.py"
@@ -506,6 +508,7 @@ def test_a_layout_that_is_none_is_refused(text: str) -> None:
         Layout.read("#ttg.linear<{register = [[1]]}>", (48,))
 
 
+@pytest.mark.slow
 def test_the_layout_of_a_tensor(run: Runs) -> None:
     told = partial(debugged, run, "break add.py:18", "run")
     done = told("info layout b[62:66]", "info layout b", "info layout n")
