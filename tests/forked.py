@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import pytest
 
-TOGETHER = 32
+TOGETHER = 128
 """How many tests of a file a process takes at once; slow ones are taken one by one."""
 NUMBER = struct.Struct("<H")
 

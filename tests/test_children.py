@@ -100,7 +100,7 @@ def started(tool: Path, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     ],
     ids=["clang", "disassembler", "shell", "pipe"],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_program_ends_with_us(tool: Path, words: tuple[str, ...], number: signal.Signals) -> None:
     pipe = Pipe(tool)
     with started(tool, *(word.format(tool.parent) for word in words)) as process:

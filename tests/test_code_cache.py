@@ -174,7 +174,7 @@ OF_SOURCES = [
 
 
 @pytest.mark.parametrize("words", OF_SOURCES, ids=lambda words: words[0])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_command_works_where_no_cache_can_be_written(words, tmp_path, require_tool):
     require_tool("clang-22", "clang")
     source = tmp_path / "k.cl"

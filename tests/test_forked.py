@@ -31,7 +31,7 @@ def test_last():
         (["-k", "last"], "yes", "a process with tests has died"),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_each_test_runs_once(tmp_path: Path, options: list[str], dies: str, summary: str) -> None:
     (tmp_path / "test_numbers.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow: slow\n")

@@ -100,7 +100,7 @@ BIG = "kernels.co", "saxpy", *SIZES, "x=zeros(6400)", "y=ones(6400)", "a=0.5", "
      ("snapshot", "convert", "blur.core", "{}.dgs"), ("snapshot", "convert", "blur.core", "{}.json")],
     ids=[".npy", ".csv", ".dgs", ".json"],
 )  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_system_says_why_a_file_cannot_be_written(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A limit for files is in place of a disk that is full: numpy would say how many items it has not written."""
     path = str(tmp_path / "out")  # and -B, as Python would keep the first 2,000 bytes of a module that it compiles

@@ -292,8 +292,8 @@ def changed_files(revision: str) -> set[str]:
 def touched_tests(changed: set[str], root: Path = ROOT) -> list[str]:
     """Return the test files that a change can touch.
 
-    These have changed, import a module that has changed or one that imports it, or are in a folder of tests about its
-    package.
+    These have changed, import a module that has changed, or one of its package or of `tests/builders` that imports it,
+    or are in a folder of tests about its package.
     """
     sources = {
         path.relative_to(root).as_posix(): path
@@ -302,8 +302,10 @@ def touched_tests(changed: set[str], root: Path = ROOT) -> list[str]:
     }
     imports = {name: set(IMPORTED.findall(path.read_text(encoding="utf-8"))) for name, path in sources.items()}
     reached = {name for name in changed if name.endswith(".py")}
+    near = {*(str(Path(name).parent) for name in reached), "tests/builders"}
     for _ in range(2):
-        modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in reached}
+        passed = {name for name in reached if str(Path(name).parent) in near}
+        modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in passed}
         reached |= {name for name, found in imports.items() if found & modules}
     folders = {f"tests/{part}" for part in ("docs", "fixtures") if any(name.startswith(f"{part}/") for name in changed)}
     for name in changed:

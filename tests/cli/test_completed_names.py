@@ -83,7 +83,7 @@ SOME_SHELLS = some_slow([("bash", 9), ("bash", 1), ("zsh", 1), ("fish", 1)], qui
 
 
 @pytest.mark.parametrize("shell, every", SOME_SHELLS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_name_is_never_read_by_the_shell(shell: str, every: int, tmp_path: Path, require_tool: Any) -> None:
     """Each name is completed behind every ninth quote, or behind all of them."""
     require_tool(shell)

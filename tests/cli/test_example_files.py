@@ -85,7 +85,7 @@ def test_other_files_are_not_overwritten_and_names_are_checked(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("one", examples(), ids=lambda one: one.name)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_first_command_of_an_example_answers(one, tmp_path, monkeypatch):
     if ".cl " in one.command and shutil.which("clang-22") is None:
         pytest.skip("clang-22 is not installed")

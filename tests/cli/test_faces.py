@@ -61,7 +61,7 @@ EQUAL = (
 
 @pytest.mark.parametrize("form", ["", "--json", "--jsonl"])
 @pytest.mark.parametrize("command, line", EQUAL)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_question_has_one_answer_at_every_face(run, at_prompt, command, line, form):
     words = command.split()
     opened = (FILE, *(STOPPED if STATE in words[2:] else ()))

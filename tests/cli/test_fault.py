@@ -92,7 +92,7 @@ FILES = [f"cl-kernels.{target}.{level}.v5.co" for target in TARGETS for level in
 
 @pytest.mark.parametrize("kind", CRASHES)
 @pytest.mark.parametrize("name", [FILES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in FILES[1:])])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_argument_and_the_distance_are_right(crash, name, kind):
     *_arguments, missed, distance, line = CRASHES[kind]
     for document in (documents := crash(name, kind)):
@@ -307,7 +307,7 @@ VIEWS = ("views", "--grid", "64", "--work-group", "64", "out=zeros(128)")
 
 
 @pytest.mark.parametrize("level", ["O0", "O2"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_without_its_file_the_instruction_is_read_in_memory(run, calls, tmp_path, level):
     """Where the function has no symbol that is loaded."""
     code, state, core = tmp_path / "k.co", tmp_path / "s.json", tmp_path / "c.core"

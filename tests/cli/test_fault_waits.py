@@ -104,7 +104,7 @@ def said(text: str, level: str = "O0") -> str:
 
 @pytest.mark.parametrize("processor, level", BUILDS)
 @pytest.mark.parametrize("kernel", [name for name in HANGS if name not in ("loads", "split")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     status, text, _ = run("fault", state, file)
@@ -125,7 +125,7 @@ def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
 
 
 @pytest.mark.parametrize("level", ["O0", pytest.param("O2", marks=pytest.mark.slow)])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_who_has_signalled(run, hang, tmp_path, level):
     test_who_waits_for_whom(run, hang, tmp_path, "split", "gfx1200", level)
 
@@ -160,7 +160,7 @@ def test_every_view_says_that_a_wave_is_halted_or_may_sleep(run, hang, tmp_path,
 
 
 @pytest.mark.parametrize("kernel, processor", [("late", "gfx1100"), ("split", "gfx1200")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_waves_whose_registers_do_not_say_that_they_wait(run, hang, tmp_path, kernel, processor):
     file, state = hang(kernel, processor, "O0")
     stopped = json.loads(state.read_text("utf-8"))
@@ -198,7 +198,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("kernel, groups", [*((kernel, 1) for kernel in CHANGES), ("lock", 6)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel, groups):
     file, state = hang(kernel, "gfx1100", "O0", groups)
     (sentence,) = expected(kernel, sentences=(CHANGES[kernel],))
@@ -282,7 +282,7 @@ def test_the_loads_that_a_wait_is_for(run, hang, processor):
 
 @pytest.mark.parametrize("kernel", ["counts", "works", "tells"])
 @pytest.mark.parametrize("processor, level", BUILDS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_loops_that_change_something_are_not_called_endless(run, hang, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     assert "cannot leave" not in run("fault", state, file)[1]

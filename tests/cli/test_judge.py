@@ -371,7 +371,7 @@ def test_the_document_of_one_kernel_is_that_of_several():
 
 
 @pytest.mark.parametrize("place", [(Device, "_turn"), (StatementComparison, "run")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_an_interrupt_shows_what_was_judged_so_far(place, monkeypatch, tmp_path):
     """^C comes while the second of four kernels is executed, or compared."""
     attempt, method, begun = judging._attempt, getattr(*place), []

@@ -54,7 +54,7 @@ def debugged(path):
 
 
 @pytest.mark.parametrize("build", BUILDS, ids="-".join)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_name_with_an_offset_is_one_address(built, launch, build):
     at = debugged(built(*build))
     shown = at("x/2i segments").splitlines()[1]  # the second instruction
@@ -101,7 +101,7 @@ def test_no_instruction_of_its_beginning_gives_a_kernel_wrong_arguments(built, b
 
 
 @pytest.mark.parametrize("build", BUILDS[:1], ids="-".join)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_lines_show_variables_of_their_own_function(launch, build):
     status, out, _err = launch(*build, "--trace=lines", "--lane", "2")
     lines = out.splitlines()
@@ -161,7 +161,7 @@ def test_a_watched_expression_without_a_value_names_the_variable(launch):
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_local_memory_is_seen_without_optimization(launch, processor):
     status, out, _err = launch(processor, "O0", "--break", "segments.cl:18", "--if", "lid == 5 && cells[lid] == 2")
     assert (status, "lane 5" in out, "wave 1" in out or "1:1:1:1" in out) == (0, True, True)
@@ -217,7 +217,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("words, message", WRONG)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_messages_have_the_name_of_the_source(source, run, words, message):
     words = [str(ROOT / word) if word == CORE else word for word in words]
     status, out, err = run(*words)

@@ -143,7 +143,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_what_takes_long_shows_progress_at_a_terminal(tmp_path, name):
     case = Case(tmp_path, gpu(variable("a"), rules="def_cfa 64 0; undefined 16"))
     state(case.state, case.file, waves=[f"1:{wave}" for wave in range(40)])

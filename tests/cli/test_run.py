@@ -219,7 +219,7 @@ def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatc
 
 
 @pytest.mark.parametrize("has_state", [False, True])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     """A kernel that takes long gets SIGINT when it has begun to run."""
     script = (

@@ -94,7 +94,7 @@ CUT = {"nowhere": 0, "header": 40, "sections": 3000, "symbols": -100}
 
 
 @pytest.mark.parametrize("what", [*CUT, "empty", "text"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_every_command_says_that_a_file_cannot_be_read(tmp_path: Path, what: str) -> None:
     file = tmp_path / "k.co"
     if what != "nowhere":

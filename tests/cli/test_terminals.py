@@ -88,7 +88,7 @@ def check(words: list[str], columns: int, env: dict[str, str] | None = None) -> 
 
 @pytest.mark.parametrize("columns", some_slow([40, 80, 200], quick=[80]))
 @pytest.mark.parametrize("command", ANSWERS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_an_answer_fits_any_screen(command: str, columns: int) -> None:
     check(shlex.split(command), columns)
 
@@ -200,7 +200,7 @@ WANTED = (
 
 
 @pytest.mark.parametrize("command", ANSWERS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
     words = [*shlex.split(command)]
     if not words or words[0] == "nosuch":
@@ -213,7 +213,7 @@ def test_colours_are_shown_where_they_are_wanted(command: str) -> None:
 
 
 @for_each("words", "verify --help", "--help", "ops", "completion bash", f"dump {KERNELS}", "verify --rules")
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_pipe_that_is_closed_ends_a_command_quietly(words: str) -> None:
     program = [sys.executable, "-m", "dwarfgpu", *words.split()]
     with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -228,7 +228,7 @@ FAULT = f"run {KERNELS} divergent --grid 999999 --work-group 64 zeros(1) 40 --at
 
 
 @for_each("words", JUDGED, FAULT)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_exit_status_is_kept_if_nobody_reads_the_answer(words: str) -> None:
     program = [sys.executable, "-m", "dwarfgpu", *words.split()]
     with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

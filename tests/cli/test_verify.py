@@ -53,7 +53,7 @@ def test_findings_say_what_where_and_by_which_rule(bad):
     ("judge", JUDGED, "_Z9divergentPii", *TWO_GROUPS, "--strict"),
     ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
     ids=lambda words: " ".join(words[:2]))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_colour_changes_no_text_of_findings(words):
     plain, coloured = run(*words), run(*words, "--color", "always")
     assert (coloured.returncode, coloured.stderr) == (1, "")
@@ -234,7 +234,7 @@ RULE = {"verify": "list-outside", "judge": "statement-parameter", "memmodel": "o
 
 @pytest.mark.usefixtures("judged_once")
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_findings_are_chosen_alike_by_every_check(check, tmp_path):
     words, rule = CHECKS[check], RULE[check]
     part = rule.partition("-")[0]

@@ -38,7 +38,7 @@ def unexplained(name, found):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_dwarfgpu_says_what_llvm_dwarfdump_says(name):
     assert unexplained(name, found_in(name)) == []
 

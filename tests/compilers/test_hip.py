@@ -549,7 +549,7 @@ OF_NUMBERS = {
 
 
 @pytest.mark.parametrize("level", [pytest.param("0", marks=pytest.mark.slow), "2"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_functions_of_numbers(tmp_path, level):
     lines = "\n".join(f"  f = 3, g = 4, n = 0; *++to = (double)({each});" for each in OF_NUMBERS)
     text = f"""#include <hip/hip_runtime.h>
@@ -659,7 +659,7 @@ extern "C" __global__ void k(float *out, float *a, float *b) {{
 
 
 @pytest.mark.parametrize("heads", ["<hip/hip_runtime.h>", "<hip/hip_runtime.h> <cmath>", "<cmath> <hip/hip_runtime.h>"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_infinity_needs_no_other_header(heads, tmp_path):
     includes = "".join(f"#include {head}\n" for head in heads.split())
     (path := tmp_path / "k.hip").write_text(

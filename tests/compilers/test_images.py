@@ -112,7 +112,7 @@ KINDS = [
 @pytest.mark.parametrize(
     "kind, order, type, processor, level", [*QUICK, *(pytest.param(*row, marks=pytest.mark.slow) for row in KINDS)]
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_floats_through_every_sampler(tmp_path, other, kind, order, type, processor, level):
     for samplers in (SAMPLERS[:2], SAMPLERS[2:]):  # without a mode, places outside have no meaning
         points, parts = places_of(kind, samplers)
@@ -275,7 +275,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("one, two, message, hint", WRONG)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_images_that_are_not_possible(tmp_path, blur, one, two, message, hint):
     path, _photo = blur
     one = one.replace("PHOTO", f"{tmp_path}/photo.png").replace("k.cl", path)

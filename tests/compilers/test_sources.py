@@ -123,7 +123,7 @@ SLOW = [(5, "gfx1100", "0"), (4, "gfx90a", "0"), (6, "gfx1100-wave64", "2"), (4,
     "version, processor, level", [*VERSIONS, *(pytest.param(*row, marks=pytest.mark.slow) for row in SLOW)]
 )
 @pytest.mark.parametrize("grid, group", [((80,), (64,)), ((10, 6), (4, 3)), ((7, 5, 3), (2, 2, 2))])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_work_items_know_where_they_are(tmp_path, version, processor, level, grid, group):
     recipe = Recipe(processor, level, (f"-mcode-object-version={version}",))
     out = np.zeros(24 * int(np.prod(grid)), "u8")
@@ -681,7 +681,7 @@ INCLUDED = "#include <hip/hip_runtime.h>\n"
     ("k.cl", "kernel void add(global int *in, global int *out, int n) {\n  int i = get_global_id(0);\n"),
     ("k.hip", INCLUDED + "__global__ void add(int *in, int *out, int n) {\n  int i = threadIdx.x;\n"),
 ])  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_snapshot_is_of_the_code_that_its_source_compiles_to_again(require_tool, tmp_path, name, text):
     require_tool("clang-22")
     path, state = source(tmp_path, text + "  out[i] = in[i + n];\n}\n", name), tmp_path / "state.json"

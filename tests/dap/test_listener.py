@@ -33,7 +33,7 @@ def test_on_standard_input_and_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("launch", [LAUNCH, {**LAUNCH, "args": {"out": "zeros(128)", "limit": -2000000000}}])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_end_of_input_ends_it_while_the_kernel_runs_too(launch: dict[str, object]) -> None:
     client = ProgramClient(*DAP)
     client.start(**launch)

@@ -34,7 +34,7 @@ def run(code, kernel, *buffers, size=SIZE, seed=None):
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_waves_signal_wait_and_go_on_again(code, seed):
     halt, launched = run(code, "first", np.zeros(SIZE * GROUPS, np.int32), seed=seed)
     assert halt.has_ended

@@ -668,7 +668,7 @@ def words_of_tests():
     return set(re.findall(r"\w+", texts))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_each_operation_with_a_meaning_has_a_test(it):
     """A row has a model; other operations are in a family that is gone through, or a test names them."""
     words = words_of_tests()

@@ -172,6 +172,7 @@ def random_matrix(kind, size, depth):
 @pytest.mark.parametrize("kinds", [("fp8", "bf8"), ("fp6", "fp4"), ("bf6", "fp8"), ("fp4", "bf6"), ("bf8", "fp6")])
 @pytest.mark.parametrize("size, depth", [(16, 128), (32, 64)])
 @pytest.mark.parametrize("has_scales", [False, True])
+@pytest.mark.sampled(4)
 def test_products_of_narrow_floats(it, size, depth, kinds, has_scales):
     sides = [random_matrix(kind, size, depth) for kind in kinds]
     for first, (_numbers, words) in zip((0, 8), sides, strict=True):
@@ -334,6 +335,7 @@ NARROWING = sorted(
 
 @pytest.mark.parametrize("saturates", [False, True])
 @pytest.mark.parametrize("chance, pack, kind, source", NARROWING)
+@pytest.mark.sampled(4)
 def test_numbers_become_narrow(it, chance, pack, kind, source, saturates):
     """Each conversion with a scale to a narrow type, against fractions; one that rounds by chance draws for each."""
     bits, count, is_random = 1 + sum(TYPES[kind]), {"": 1, "pk_": 2}.get(pack, 32), bool(chance)

@@ -306,7 +306,7 @@ WMMA = (
         if (*row, lanes) != ("gfx1200", "v_wmma_i32_16x16x16_iu4", 64)
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_dense_products_of_gfx11_and_gfx12(require_tool, processor, name, lanes):
     _v, _wmma, result, dimensions, *kinds = name.split("_")
     depth = int(dimensions.split("x")[2])
@@ -399,7 +399,7 @@ PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
         for lanes in (32, 64)
         if (name, lanes) != ("v_swmmac_i32_16x16x32_iu4", 64)
     ))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_sparse_products(require_tool, processor, name, lanes):
     _v, _operation, result, dimensions, *kinds = name.split("_")
     size, _size, depth = map(int, dimensions.split("x"))

@@ -743,6 +743,7 @@ def halfs(it, number):
     ("v_fma_f16 v9, v0, 2.0, 4.0", lambda x: x * np.float16(2) + np.float16(4)),
     ("v_max_f16_e64 v9, -2.0, v0", lambda x: np.maximum(x, np.float16(-2))),
     ("v_pk_add_f16 v9, v0, 1.0", lambda x: x + np.float16(1)))  # fmt: skip
+@pytest.mark.sampled(4)
 def test_a_constant_of_an_operation_on_halfs_is_a_half(bench, processor, operation, wanted):
     """The constants are those of the type of the operation (ISA documents, "Inline Constants")."""
     lanes = 64 if processor.startswith("gfx9") else 32

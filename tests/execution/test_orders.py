@@ -86,7 +86,7 @@ SIZES = f"--grid={COUNT}", f"--work-group={GROUP}"
 @pytest.mark.parametrize("words, option, seeds", [
     (["--seeds=4"], "seed", [0, 1, 2, 3]), (["--seeds=3", "--seed=5"], "seed", [5, 6, 7]),
     (["--seeds=2", "--weak-memory=9"], "weak-memory", [9, 10])])  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_results_that_depend_on_the_order_are_told_by_seeds(built, capsys, words, option, seeds):
     command = "run", built("gfx1100"), "counted_plainly", "zeros(1)", *SIZES
     assert main([*command, *words, "--json"]) == 1

@@ -103,7 +103,7 @@ def started(path, kernel, by, jit="auto", **options):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("level, jit", [("O0", "off"), ("O2", "on")])
 @pytest.mark.parametrize("by", [100_000, -100_000])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_lanes_outside_read_0_and_store_nothing(built, target, level, jit, by):
     path = built(target, level)
     for kernel, inside in INSIDE.items():

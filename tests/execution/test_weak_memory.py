@@ -170,7 +170,7 @@ def outcomes_without(litmus: Litmus, path: Path, kinds: tuple[str, ...], tests: 
     Litmus("mp", "gfx1100", "agent"), Litmus("sb", "gfx900", "agent"), Litmus("mp", "gfx942", "agent"),
     Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("mp", "gfx900", "workgroup", "cu", "local global"),
     ids=lambda litmus: litmus.label)  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_what_is_forbidden_does_not_show(litmus, tmp_path):
     outcomes = litmus.outcomes(litmus.build(tmp_path), 0, 160)
     assert outcomes.total() == 160

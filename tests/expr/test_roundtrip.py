@@ -43,7 +43,7 @@ def plain(expression):
 @pytest.mark.spec("A.7.7.1")
 @every_form
 @every_dialect
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_every_operation_with_every_edge_operand(dialect, form):
     for encoding in encodable(dialect):
         choices = [edges(kind, form) for kind in encoding.operand_kinds]

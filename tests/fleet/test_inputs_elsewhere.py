@@ -60,7 +60,7 @@ def served(tmp_path):
     (1 << 62, "its server claims 4611686018427387904 bytes, and "),
     (1 << 26, ""),
     (0, "it is empty"))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, message):
     served.claims["a/k.co"] = size
     (row,) = asked("info", f"{served.url}/a/k.co")
@@ -95,7 +95,7 @@ def test_a_file_is_an_input_and_the_code_of_another(served):
     ("../k.co@gfx90a", 11),
     ("../none.co", "none.co: FileNotFoundError"),
     ("../k.co@gfx906", "no entry is for gfx906"))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_code_that_a_snapshot_names_is_found_when_it_is_opened(served, name, said):
     place = served.folder / "a" / "states" / "s.json"
     text = json.loads(place.read_text())

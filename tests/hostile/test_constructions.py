@@ -139,7 +139,7 @@ CIRCLES = {
 
 
 @pytest.mark.parametrize("name", CIRCLES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_type_that_leads_to_itself_takes_only_itself_away(tmp_path: Path, name: str) -> None:
     case = Case(tmp_path, gpu(variable("good"), variable("bad", "t", AT_DATA), types=CIRCLES[name]))
     lines = (
@@ -168,7 +168,7 @@ def diamonds(depth: int, *, step: int = 0) -> list[Any]:
 
 
 @pytest.mark.parametrize("step", [0, 4])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_base_that_is_inherited_twice_is_visited_once(tmp_path: Path, step: int) -> None:
     case = Case(tmp_path, gpu(variable("v", "B39", AT_DATA), types=diamonds(40, step=step)))
     checked(case("locals"))
@@ -261,7 +261,7 @@ WAYS = [(), ("--json",), ("--pc", hex(PC)), ("--pc", hex(PC), "--json")]
     "step, words",
     [pytest.param(step, words, marks=() if (step, words) in ((0, ()), (0, WAYS[3]), (6, ())) else pytest.mark.slow)
      for step in (0, 6) for words in WAYS])  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_long_list_that_is_shared_is_shown_once(tmp_path: Path, step: int, words: tuple[str, ...]) -> None:
     outcome = small(bounded("dump", Case(tmp_path, sharing_lists(step)).file, *words), 100 << 20)
     if step:
@@ -345,7 +345,7 @@ def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1_500_000, pytest.param(15_000_000, marks=pytest.mark.slow)])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_compressed_line_program_is_read_whole_if_the_user_says_so(tmp_path: Path, count: int) -> None:
     words = ("info", Case(tmp_path, many_rows(count)).file, "--pc", hex(CODE + 16))
     budget_is_named(bounded(*words))
@@ -418,7 +418,7 @@ def test_rows_with_many_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0x40000000, 1 << 60, 1 << 63, (1 << 64) - 1])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_sizes_that_no_object_has(tmp_path: Path, size: int) -> None:
     kinds = ("enumeration_type", "base_type", "structure_type", "pointer_type", "string_type", "ptr_to_member_type")
     types = [entry(kind, kind, ("byte_size", "data8", size), encoding=5, label=kind)
@@ -488,7 +488,7 @@ def test_lane_sets_of_numpy_integers() -> None:
 
 
 @pytest.mark.parametrize("what", ["/dev/zero", "/dev/urandom", "fifo", "folder", "socket"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_inputs_are_regular_files(tmp_path: Path, what: str) -> None:
     case = Case(tmp_path, gpu(variable("a")))
     path = tmp_path / what if not what.startswith("/") else Path(what)
@@ -796,7 +796,7 @@ def test_what_the_user_types_is_written_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a=b", "--", "x++", "'\"onload='", "<script>"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_variable_is_drawn_whatever_its_name_would_be_as_an_expression(tmp_path, name):
     case = Case(tmp_path, gpu(variable(name)))
     assert "bad expression" not in checked(case("report")).out

@@ -26,7 +26,7 @@ def offsets_of(data: bytes) -> dict[str | None, int]:
 
 
 @pytest.mark.parametrize("words", [("--json",), ("--jsonl", "--lane", "all"), ("--lane", "3")])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_parts_of_a_location_times_lanes_are_paid_from_the_budget(tmp_path: Path, words: tuple[str, ...]) -> None:
     structure = entry("structure_type", "S", ("byte_size", "udata", 1 << 16), member("m", "int"), label="S")
     register = "DW_OP_regx v0; DW_OP_LLVM_extend 32 65536"
@@ -92,7 +92,7 @@ def calls(count: int, last: str) -> tuple[Any, ...]:
 @for_each("count, last",
     (1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), (15, "DW_OP_regx v0"), (30, ""),
      *(pytest.param(30, last, marks=pytest.mark.slow) for last in ("DW_OP_lit1", "DW_OP_regx v0")))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_expressions_that_call_each_other(tmp_path: Path, count: int, last: str) -> None:
     case = Case(tmp_path, gpu(*calls(count, last)))
     outcome = checked(case("locals", "--lane", "1"))
@@ -121,7 +121,7 @@ def test_pointers_to_variables_that_point_to_each_other(tmp_path: Path) -> None:
     "section",
     some_slow([".debug_info", ".debug_str", ".debug_line", ".debug_abbrev"], quick=[".debug_info", ".debug_line"]),
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_sections_that_claim_to_be_large_when_they_are_unpacked(tmp_path: Path, section: str, size: int) -> None:
     packed = zlib.compress(bytes(1 << 24), 9)
     head = (1).to_bytes(4, "little") + bytes(4) + size.to_bytes(8, "little") + (1).to_bytes(8, "little")
@@ -137,7 +137,7 @@ def test_sections_that_claim_to_be_large_when_they_are_unpacked(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "x" * 5000, "a\0b", "nowhere/x", "/dev/full/x", "\x1b[31m/x"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_files_whose_names_no_system_has(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     case = Case(tmp_path, gpu(variable("a")))

@@ -90,7 +90,7 @@ def looked_at(name, seed):
 
 
 @pytest.mark.parametrize("unit", ["scalar", "vector"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_each_bit_that_can_change_is_undefined(unit):
     wrong = {}
     for number, name in enumerate(MEANINGS):

@@ -537,7 +537,7 @@ def check(load):
 
 
 @pytest.mark.parametrize("seed", range(150))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_folder_with_changed_bytes_is_read_or_refused(folder, seed):
     chooser = random.Random(seed)
     path = chooser.choice(sorted(folder.iterdir()))

@@ -453,7 +453,7 @@ def test_embedded_sources_are_kept(tmp_path, require_tool):
 
 @every(compiler=["x86-64", "gcc", "amdgcn"], version=[4, 5])
 @pytest.mark.parametrize("tombstone", ["", "-z dead-reloc-in-nonalloc=.debug_*=0xffffffffffffffff"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_dropped_functions_of_real_linkers_answer_nothing(compiler, version, tombstone, tmp_path, require_tool):
     options = f"-gdwarf-{version} -O2 -ffunction-sections -fvisibility=hidden"
     path = compiled.compiled(tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {tombstone}")

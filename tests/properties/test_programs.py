@@ -68,7 +68,7 @@ def test_programs(seed: int) -> None:
 @pytest.mark.parametrize("dialect", dialects.NAMES)
 @examples(300)
 @given(seed=SEEDS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_bytes(dialect: str, seed: int) -> None:
     check_bytes(seed, dialect)
 
@@ -134,7 +134,7 @@ def outcomes(program: Expression, wave: Context) -> list[object]:
 
 
 @pytest.mark.parametrize("row", EQUIVALENT, ids=lambda row: row.name)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_row_is_its_expansion(row: table.Operation) -> None:
     for seed in range(60):
         chance = random.Random(seed)

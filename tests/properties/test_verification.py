@@ -208,7 +208,7 @@ CHECKS = (check_passed, check_known, check_errors)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_programs(check):
     for seed in range(250):
         check(seed)

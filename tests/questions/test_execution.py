@@ -78,7 +78,7 @@ def line_of(text):
     return int(re.findall(r"kernels\.cl:(\d+)", text)[-1])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_nexti_goes_over_a_call_and_reverse_nexti_back_over_it(spaces):
     spaces("break kernels.cl:121", "run", "delete")
     places = [_pc(spaces)]
@@ -119,7 +119,7 @@ def ask(run, line):
 @for_each("line",
     "start", "step", "next 2", "stepi", "nexti", "until", "until 87", "advance 88", "finish", "jump 88",
      "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish")  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_every_step_answers_as_json(launched, line):
     launched("break weigh", "target launch spaces 64 64 out=zeros(64) shared_by_host=256 table=zeros(64,i4) n=5", "run")
     word, _, rest = line.partition(" ")

@@ -58,7 +58,7 @@ def test_the_hint_names_the_processor(files, name):
 
 
 @pytest.mark.parametrize("asked", [["--break", "m.cl:6"], ["--until", "m.cl:6 if i > 3"], ["--watch", "sum"]])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_run_says_how_to_check_variables_of_optimized_code(files, asked):
     source, code = files
     launch = "mean", "--grid", 64, "--work-group", 64, *WORDS

@@ -46,7 +46,7 @@ def values(run: Run, *expressions: str) -> list[str]:
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_pointers_have_the_size_and_the_place_that_the_code_stores(compiled, stopped, processor):
     """DWARF says nothing of their size; the disassembly shows the stride of arrays and the places of members."""
     program, run = compiled(processor), stopped(processor)
@@ -259,7 +259,7 @@ def test_apertures_are_those_of_the_state(compiled, tmp_path):
 
 
 @every(version=[4, 5], processor=PROCESSORS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, processor, version):
     path, found = optimized(tmp_path, require_tool, processor, version)
     pc = max(low for low, _high, _register in found.values())
@@ -289,7 +289,7 @@ def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, 
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_generic_pointers_of_hip_lead_where_they_point(require_tool, tmp_path, processor):
     path, state, at = hip(tmp_path, require_tool, processor)
     run = Run(path, state)

@@ -54,7 +54,7 @@ def later_answers(file, state, lines, size=AMPLE):
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("file, state, names", [(KERNEL, STATE, ("in", "lane_pc_kernel")), (CALLS, IN_CALLS, ("x",))])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_spent_budget_changes_no_later_answer(file, state, names, sizes):
     lines = [*questions(*names), "up", "info locals", "info frame", "print $pc"]
     expected = later_answers(file, state, lines)
@@ -63,7 +63,7 @@ def test_a_spent_budget_changes_no_later_answer(file, state, names, sizes):
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_deep_stack_is_whole_after_a_budget_that_ended_it(require_tool, tmp_path, sizes):
     source, program, core = tmp_path / "deep.c", tmp_path / "deep", tmp_path / "deep.core"
     source.write_text(DEEP)

@@ -204,7 +204,7 @@ def test_the_outermost_frames_of_a_deep_stack_are_shown(deep) -> None:
 
 
 @pytest.mark.parametrize("deep", [1000], indirect=True)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_number_of_frames_is_a_setting(deep) -> None:
     run = Run(*deep, width=2000)
     out = run("set backtrace limit 100", "bt -3", "show backtrace limit")

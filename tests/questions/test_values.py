@@ -108,7 +108,7 @@ def test_any_text_gives_a_value_or_an_error(shared, command, words):
 
 
 @pytest.mark.parametrize("operator, number", [("+", 18018), ("|", 18), ("&&", 1), ("* 1 +", 18018), ("== even ==", 0)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_long_expressions_need_no_deep_stack(run, operator, number):
     text = f"even {operator} " * 1000 + "even"
     assert run("lane 4", f"print {text}").endswith(f"$1 = {number}\n")

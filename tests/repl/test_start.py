@@ -62,7 +62,7 @@ class TestBatch:
         assert done.returncode
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(6)
     def test_streams_may_be_closed(self, closed: str, tmp_path: Path) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -ex 'pipe echo x | cat > {tmp_path}/x' {closed}"
         done = subprocess.run(command, shell=True, cwd=ROOT, input="", capture_output=True, text=True, check=False)

@@ -130,7 +130,7 @@ def test_right(built: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize(
     "name", ["graphs", "memory", "contexts", "rtc", "textures", "references", "small", "heap", "mapped", "together"]
 )
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_functions(built: Callable[[str], Path], name: str) -> None:
     """Programs that name what they print at the end of their source, the last line of `exec` behind it."""
     done = dwarfgpu("exec", built(name))
@@ -247,7 +247,7 @@ def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_wrong(built: Callable[[str], Path], name: str) -> None:
     done = dwarfgpu("exec", built("wrong"), name)
     said = " ".join(done.stderr.split())
@@ -335,7 +335,7 @@ def test_race_in_local_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*WRONG, "race"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_nothing_is_said_of_right_ones(built: Callable[[str], Path], name: str) -> None:
     done = dwarfgpu("exec", "--check", built("wrong"), name, "right")
     *covered, last = done.stderr.splitlines()
@@ -470,7 +470,7 @@ def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("major, version", [(5, "hip_4.2"), (6, "hip_6.0"), (7, "hip_6.0")])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_programs_linked_with_a_library_of_rocm(tmp_path: Path, major: int, version: str) -> None:
     """They name its SONAME and the version of each symbol; nothing is printed about versions."""
     names = [

@@ -154,7 +154,7 @@ def test_several_devices(built: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize("mistake", MISUSES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_a_wrong_program(built: Callable[[str], Path], mistake: str) -> None:
     done = dwarfgpu("exec", built("misuse"), mistake)
     for text in MISUSES[mistake]:
@@ -187,7 +187,7 @@ OPTIONS = {"lazy-source": ["--lazy"], "target": ["--lazy"], "early": ["--lazy"],
 
 
 @pytest.mark.parametrize("mistake", OF_HOST)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_memory_of_the_host(built: Callable[[str], Path], mistake: str) -> None:
     source = (PROGRAMS / "hostmemory.c").read_text().splitlines()
     line = next((at for at, text in enumerate(source, 1) if f'(IS("{mistake}"))' in text), 0)
@@ -225,7 +225,7 @@ def in_spirv(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[s
 
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
 @pytest.mark.parametrize("level, options", [("-O0", "-cl-opt-disable"), ("-O1", ""), ("-O2", "link")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_spirv(
     built: Callable[[str], Path], in_spirv: Callable[[str], Path], processor: str, level: str, options: str
 ) -> None:
@@ -479,7 +479,7 @@ UNORDERED = {
 
 
 @pytest.mark.parametrize("mistake", UNORDERED)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_commands_without_an_order(built: Callable[[str], Path], mistake: str) -> None:
     done = dwarfgpu("exec", "--check=race", built("commands"), mistake)
     for text in UNORDERED[mistake]:

@@ -188,6 +188,7 @@ SCALARS = ["generic64"] + [
 
 
 @pytest.mark.parametrize("source", SCALARS)
+@pytest.mark.sampled(3)
 def test_one_is_one_in_every_type_and_reinterpreting_twice_changes_nothing(source):
     # -1 where the type has only one bit and a sign
     for target in [*SCALARS, "signed2048", "unsigned2048"]:

@@ -137,7 +137,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("kind, width", SETTINGS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_integers_at_the_edges_and_of_other_sizes(kind, width):
     base, target = type_of(kind, width), target_of(kind, width)
     pairs = [(left, right) for left in edges(width) for right in edges(width)]
@@ -355,7 +355,7 @@ def same(found, expected, name):
 
 
 @every(name=FORMATS, operation=["plus", "minus", "mul", "div", *RELATIONS])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_floats_at_the_edges(name, operation):
     base, target = float_type(name), resolve("generic")
     ops = f"DW_OP_{operation}"

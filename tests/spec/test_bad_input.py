@@ -373,7 +373,7 @@ def test_i_cycles(ops, found, rules):
 
 
 @every(address_size=[1, 2, 3, 4, 8], operation=["DW_OP_deref_size", "DW_OP_lit0; DW_OP_swap; DW_OP_xderef_size"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_j_every_size_of_a_read(operation, address_size):
     memory = [{"space": 0, "address": 8, "bytes": bytes(range(1, 17)).hex()}]
     for size in range(256):

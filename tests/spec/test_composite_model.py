@@ -451,7 +451,7 @@ def test_a_read_gives_the_bits_of_the_parts(kind, data):
 
 
 @pytest.mark.parametrize("kind", WORLDS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @given(data=st.data())
 def test_dereferencing_gives_the_bits_or_says_that_some_are_undefined(kind, data):
     """In all lanes at once, and in each lane alone."""

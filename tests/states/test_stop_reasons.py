@@ -162,7 +162,7 @@ def states(tmp_path_factory):
 
 @for_each("words, text", *(line.split(" | ") for line in SHOWN.split("\n")[1:-1]))
 @few_or_all(6)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_it_is_shown(states, words, text, every):
     pattern = ".*".join(r"\s+".join(map(re.escape, part.split())) for part in text.split(" * "))
     for state in states[every - 1 :: every]:

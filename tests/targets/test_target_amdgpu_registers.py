@@ -152,7 +152,7 @@ def test_registers_without_a_number(name, present, absent):
 
 
 @pytest.mark.parametrize("processor", ["gfx803", "gfx90a", "gfx1030", "gfx1100", "gfx1200"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_registers_of_the_trap_handler_are_those_the_assembler_knows(processor, require_tool):
     """GFX12 has other ones in place of TRAPSTS; from GFX11 on TBA and TMA cannot be read."""
     import subprocess

@@ -38,7 +38,7 @@ def found_by(drive, folder, numbers, seed="tests", **setting):
 @for_each("count, files",
     (8, "[ac][so]*/*"), pytest.param(60, "[ac][so]*/*", marks=pytest.mark.slow),
     pytest.param(share(250), "*", marks=pytest.mark.slow))  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_run_finds_nothing(count, files):
     status, out = run("--count", str(count), "--file", files, "--limit", "60")  # no test looks at the clock
     assert f"{count} inputs, 0 findings" in out
@@ -68,7 +68,7 @@ BAD = """
     pytest.param("while True: pass", "Limit", marks=pytest.mark.slow),
     pytest.param("bytearray(400 << 20)", "MemoryError", marks=pytest.mark.slow),
     pytest.param("import os; os._exit(3)", "Died", marks=pytest.mark.slow))  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_failure_is_found_made_small_and_replayed(cause, kind):
     name = "asm/clrx.gfx801.co"
     script = textwrap.dedent(BAD).replace("CAUSE", cause).replace("SIZE", str((FOLDER / name).stat().st_size))
@@ -214,7 +214,7 @@ def kernels_differ(name, processor, folder, **options):
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_some_random_kernels_give_what_the_host_gives(require_tool, processor, tmp_path):
     require_tool("clang-22")
     assert kernels_differ("tests/0", processor, tmp_path, in_file=5) == []

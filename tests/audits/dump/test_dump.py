@@ -368,7 +368,7 @@ def whole(name: str) -> CodeObject:
 
 
 @pytest.mark.parametrize("name", some_slow(ALL, quick=SOME))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_all_of_a_file(name):
     code = whole(name)
     if not name.endswith((".dwo", ".dwp", ".i386.o")):

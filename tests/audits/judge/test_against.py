@@ -255,7 +255,7 @@ kernel void k(global int *out, global const int *in, int n)
     ("", "", None),
     ("5 13", "6 13", "line 6 has the load of in+0x0, which line 5 has in"),
     ("8 26", "9 5", "which line 8 has in"))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_an_instruction_accesses_what_its_line_accesses_in_another_build(line, other, words, require_tool, tmp_path):
     clang = [require_tool("clang-22"), "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-g"]
     (tmp_path / "k.cl").write_text(ACCESSES)
@@ -363,7 +363,7 @@ def right_steps(require_tool, tmp_path_factory):
     pytest.param(ListedPlace("lane", 6, 29, ()), {}, 0, 0, marks=pytest.mark.slow),  # leaves it to the other place
     pytest.param(ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0, marks=pytest.mark.slow),
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, right_steps, tools, tmp_path):
     path, other = assembled(GFX942, tools, tmp_path, (*ranges_of(steps_of(GFX942)), place)), right_steps[0]
     own = compared(path, other)
@@ -496,7 +496,7 @@ kernel void k(global int *out, global int *shared, int n) {
     ("shared[0] = i; int bad = shared[0] + shared[1]; shared[1] = good;", {"bad", "out"}),
     ("int bad = i; if (never) bad = good;", {"bad", "good", "more", "out"}),
     ("int bad = i;", set()))  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_what_undefined_behaviour_cannot_change_is_an_error(code, doubted, require_tool, tmp_path):
     """`good` and `more` have each other's location; the branch is the last statement, behind which nothing is known."""
     for processor in ("gfx1100", "gfx90a"):
@@ -566,7 +566,7 @@ def test_a_call_needs_no_variable_of_the_call_before(require_tool, tmp_path):
     ("__scoped_atomic_exchange_n(most, i, {})", False),
     ("__scoped_atomic_fetch_add((global float *)most, 0.1f, {})", False),
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_buffers_are_compared_unless_the_order_of_atomic_operations_counts(change, is_compared, require_tool, tmp_path):
     clang, target = require_tool("clang-22"), "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -g -O2"
     text = f"""kernel void k(global int *out, global int *most) {{

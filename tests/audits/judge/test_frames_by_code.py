@@ -133,7 +133,7 @@ def calling(require_tool, folder, words, edited=""):
         ("gfx1030", "O1", LOCAL, "", True),  # only the debugging information has the functions
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_callers_are_found_however_functions_are_known(
     processor, level, word, edited, is_stripped, require_tool, tmp_path
 ):
@@ -392,7 +392,7 @@ __attribute__((amdgpu_kernel)) void kernel(Out out, unsigned n) {
         ("-x c -O2 -nogpulib -mcpu=gfx90a", NEVER_RETURNING, ("zeros(64,u4)", "8"), 80),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_other_ways_to_call_give_no_wrong_caller(words, text, arguments, least, require_tool, tmp_path):
     calls = executed(require_tool, tmp_path, words, text, arguments)
     assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
@@ -502,7 +502,7 @@ __attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) int
 
 
 @pytest.mark.parametrize("processor, least", [("gfx1100", 11), ("gfx90a", 1), ("gfx1200", 1)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_callers_are_found_behind_a_trap(processor, least, require_tool, tmp_path):
     """At each instruction there, by a state that has stopped at the trap; GFX11 has code that halts the wave."""
     path, state = tmp_path / "trap.co", tmp_path / "trap.json"

@@ -158,7 +158,7 @@ def found(require_tool, tmp_path, judged):
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100", "gfx1201"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_value_computed_for_some_lanes_is_not_that_of_others(found, processor):
     (finding,) = found(ENUMERATION, "colors", processor)
     assert "odd is located in v" in finding.message

@@ -155,7 +155,7 @@ def found(assembler, judged):
 
 
 @pytest.mark.parametrize("assembler", [SOURCE, KNOWN, KEPT, TAKEN], indirect=True)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_nothing_is_found_in_what_the_compiler_wrote(found):
     assert found() == []
 
@@ -242,7 +242,7 @@ def test_a_variable_in_another_register_is_found(found):
     (0, 2, ("i goes back from 2 to 1 in for (int i = 0; i < 6; ++i)",)),
     (3, 6, ("i goes back from 6 to 4 in for (int i = 0; i < 6; ++i)",)),
     (3, 8, ("i is 8, which for (int i = 0; i < 6; ++i) never makes it",)))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words):
     """The loop is unrolled, so that its counter has a constant in each part."""
 
@@ -261,7 +261,7 @@ def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words
     (r"(\.byte\t)131 ", r"\g<1>128 ", ("x is ", ", and the source makes it ", ": in[id]")),
     (r"(\.byte\t)130 ", r"\g<1>128 ", ("z is ", ": x * 0.5f - 2.0f")),
     (r"(\.byte\t)128 ", r"\g<1>129 ", ("least is ", ": n < id ? n : id")))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_variables_have_the_values_that_the_source_gives_them(found, old, new, words):
     """What is made of values that are not shown any more is known, too."""
     findings = found(lambda text: re.sub(old, new, text))
@@ -273,7 +273,7 @@ def test_variables_have_the_values_that_the_source_gives_them(found, old, new, w
     ("v", r"(\.byte\t)130 ", r"\g<1>129 "),
     pytest.param("sum", r"(\.byte\t)129 ", r"\g<1>130 ", marks=pytest.mark.slow),
     pytest.param("left", r"(\.byte\t)131 ", r"\g<1>128 ", marks=pytest.mark.slow))  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_variables_have_only_values_that_the_source_computes(found, name, old, new):
     findings = found(lambda text: re.sub(old, new, text))
     words = f"{name} is ", ", which the source never makes it: it is only "
@@ -296,7 +296,7 @@ __attribute__((global)) void moved(int *out, int n) {
 
 @pytest.mark.parametrize("level", ["O0", "O2"])
 @pytest.mark.parametrize("kernel", ["_Z4madePii", "_Z5movedPii"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_texts_that_are_hard_to_read_make_no_findings(kernel, level, require_tool, tmp_path, judged):
     """Digit separators, raw strings, comments that go on, kernels made by macros, and lines with other numbers."""
     (tmp_path / "odd.hip").write_text(ODD)

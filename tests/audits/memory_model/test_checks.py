@@ -255,7 +255,7 @@ def missed(target: str, folder: Path, seed: int, functions: int) -> tuple[Counte
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx1200"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_defects_are_found(target, tmp_path, require_tool):
     require_tool("clang-22")
     kinds, rest = missed(target, tmp_path, 11, 40)

@@ -245,7 +245,7 @@ def check(path: Path, rounds: int, limit: int) -> int:
     "path",
     [pytest.param(path, id=f"{path.parent.name}/{path.name}", marks=pytest.mark.slow if number % 3 else ())
      for number, path in enumerate(FILES)])  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_what_is_passed_is_evaluated(path: Path) -> None:
     """A row and an entry of each file, or a few; in a quick run of each third file."""
     check(path, 1, 3)

@@ -166,7 +166,7 @@ COUNTS = """kernel void counts(global const int *keys, global int *bins, int n) 
 
 
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_line_reaches_other_variables_than_its_array(require_tool, tmp_path, target):
     """Unoptimized code reads `keys`, `bins` and `j` in private memory, too, where addresses are spilled."""
     require_tool("clang-22")
@@ -229,7 +229,7 @@ def test_a_pointer_in_a_structure_is_followed_from_an_earlier_launch(require_too
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
 @pytest.mark.parametrize("kernel, bits", [("loaded", 32), ("stored", 32), ("half_loaded", 16)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_elements_of_a_buffer_with_a_format_are_checked(require_tool, tmp_path, processor, kernel, bits):
     path = str(tmp_path / "k.co")
     words = [require_tool("clang-22"), "-x", "cl", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-O2", "-g"]
@@ -271,7 +271,7 @@ __global__ void member(const char *bytes, int *out) {
 
 @pytest.mark.parametrize("target", ["gfx1100", pytest.param("gfx90a", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kernel", ["read_int", "add_int", "member"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_misaligned_accesses_of_hip_are_found_and_aligned_ones_are_not(require_tool, tmp_path, kernel, target):
     require_tool("clang-22")
     for shift in (0, 2):

@@ -102,7 +102,7 @@ PRELOADED = "-mllvm", "-amdgpu-kernarg-preload-count=16"
     ("gfx942", PRELOADED), ("gfx1100", ()),
     *(pytest.param(each, (), marks=pytest.mark.slow) for each in ("gfx90a", "gfx942", "gfx1030", "gfx1200")),
 ])  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_same_is_found_where_all_memory_is_in_buffers(require_tool, tmp_path, target, options):
     """With arguments in registers, a buffer instruction is the first one that accesses memory."""
     clang = require_tool("clang-22")
@@ -113,7 +113,7 @@ def test_the_same_is_found_where_all_memory_is_in_buffers(require_tool, tmp_path
 
 @pytest.mark.parametrize("processor", ["gfx90a", pytest.param("gfx942", marks=pytest.mark.slow), "gfx1100", "gfx1200"])
 @pytest.mark.parametrize("kernel", ["read_too_early", pytest.param("total", marks=pytest.mark.slow)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_each_missing_wait_is_found_where_the_code_shows_it(require_tool, tmp_path, kernel, processor):
     """Each wait in turn is left out; `memmodel check` reads the code and finds the same loads."""
     path, other, found_loads = tmp_path / "k.s", tmp_path / "k.co", 0
@@ -307,7 +307,7 @@ SUMS_LOOKED_AT = "if (sum < 9 && out[threadIdx.x & 7] < 9)", {("local", 8, 9), (
     ("gfx90a", "0"), ("gfx1100", "2"),
     *(pytest.param(each, level, marks=pytest.mark.slow) for each in ("gfx942", "gfx1030", "gfx1200") for level in "02"),
 ])  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_loop_that_is_an_atomic_operation_has_no_race(require_tool, tmp_path, processor, level):
     """Where hardware cannot add such numbers, clang writes a loop that begins with a plain load."""
     require_tool("clang-22")
@@ -378,7 +378,7 @@ def told(findings):
 
 
 @pytest.mark.parametrize("kernel", ["read_too_early", "in_group", "total", "last_group", "some_lanes"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_run_that_has_gone_back_is_checked_as_one_that_has_not(built, kernel):
     path = built("gfx1100", "O0")
     machine = machine_for(path, kernel)
@@ -442,7 +442,7 @@ IN_HIP = {"global ": "", "kernel __": 'extern "C" __global__ __', "local int": "
 
 
 @pytest.mark.parametrize("build, level", pairs(["cl-gfx90a", "cl-gfx1100", "hip-gfx942", "hip-gfx1200"], ["2", "0"]))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_an_update_that_lanes_of_a_wave_lose_is_an_error(require_tool, tmp_path, build, level):
     """A kernel for one wave has no barrier left. Variables of HIP at -O0 have generic addresses, which may be equal."""
     language, processor = build.split("-")

@@ -79,7 +79,7 @@ def problems(built, language, target, level):
 
 
 @pytest.mark.parametrize("language", LINES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_each_fault_is_found_and_nothing_else(built, language):
     assert [*problems(built, language, "gfx1100", "O0" if language == "hip" else "O2")] == []
 
@@ -127,7 +127,7 @@ def found_of_padded(path, kernel):
 @pytest.mark.parametrize(
     "target, level", [("gfx1100", "O0"), ("gfx90a", "O2"), pytest.param("gfx942", "O0", marks=pytest.mark.slow)]
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_padding_counts_as_written(require_tool, tmp_path, target, level):
     """C 6.2.6.1 (6): it has no value, so nobody reads it; whoever copies all bytes of a structure copies it, too."""
     right, wrong = (
@@ -148,7 +148,7 @@ CORPUS = [("cl", "gfx1100", "O2", 12), *(pytest.param(*each, 1, marks=pytest.mar
 
 
 @pytest.mark.parametrize("language, processor, level, every", CORPUS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_kernels_of_the_corpus_have_no_finding_and_the_same_results(
     require_tool, tmp_path, language, processor, level, every
 ):
@@ -239,7 +239,7 @@ CHOSEN = """kernel void k(global int *out, global int *in, int n) {
 
 @pytest.mark.parametrize("level", ["0", "2"])
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_finding_has_the_lanes_that_got_the_value_of_its_variable(level, target, require_tool, tmp_path):
     require_tool("clang-22")
     (tmp_path / "k.cl").write_text(CHOSEN)

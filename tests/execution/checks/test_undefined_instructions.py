@@ -181,7 +181,7 @@ def missed(instruction, processor, lanes, seed):
 
 
 @pytest.mark.parametrize("processor, lanes, step", MODELS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_each_bit_that_can_change_is_undefined(processor, lanes, step):
     wrong, count = [], 0
     with np.errstate(all="ignore"):

@@ -60,7 +60,7 @@ def problems(built, target, level, every):
 
 @few_or_all(4)
 @pytest.mark.parametrize("target, level", pairs(TARGETS, ["O0", "O1", "O2"]))
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_each_missing_wait_is_found_and_nothing_else(built, target, level, every):
     assert [*problems(built, target, level, every)] == []
 

@@ -48,7 +48,7 @@ def totals(running, profile):
 
 
 @for_each("key, kernel", *KERNELS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_total_of_each_file_is_that_of_the_profile(built, key, kernel):
     running, profile = profiled(built(*key), *kernel)
     wanted = totals(running, profile)
@@ -63,7 +63,7 @@ def test_the_total_of_each_file_is_that_of_the_profile(built, key, kernel):
 
 
 @for_each("key, kernel", *KERNELS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_slices_of_waves_add_up_and_nest(built, key, kernel):
     running, profile = profiled(built(*key), *kernel, ordered=True)
     events = json.loads(chrome_trace(profile.tracks(running), "k"))["traceEvents"]
@@ -129,7 +129,7 @@ def test_a_trace_of_a_wave_is_a_track(built, lines):
 
 
 @for_each("key, kernel", *KERNELS, (("gfx1200", "O2"), STEPS))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_each_address_has_the_lines_and_inlined_calls_of_the_symbolizer(built, key, kernel, require_tool):
     symbolizer, path = require_tool("llvm-symbolizer-22"), built(*key)
     running, profile = profiled(path, *kernel)

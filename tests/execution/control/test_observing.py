@@ -150,7 +150,7 @@ def watched(require_tool, tmp_path_factory):
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1030", "gfx1200"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_counter_of_lanes_is_watched(watched, processor):
     debugging = watched(processor, "counted", out="zeros(64)", counter=4)
     watchpoint = debugging.watch("*counter")
@@ -213,7 +213,7 @@ def sums(holds):
     ("i == 4 || nobody", None),
     ("total * 1.5 > 40", sums(lambda _, total: total * 1.5 > 40)),
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_watchpoint_stops_where_it_does_without_columns(watched, condition, expected, monkeypatch):
     """The functions that are called and inlined have variables of the same names; those of the kernel count.
 

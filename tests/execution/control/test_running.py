@@ -303,7 +303,7 @@ void around(volatile int *a) { both(a); }
 @pytest.mark.parametrize(
     "built, processor", pairs([("-O2", "static inline"), ("-O2", ""), ("-O0", "")], ["gfx90a", "gfx1100"])
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(require_tool, tmp_path, built, processor):
     """Not behind the prologue of the function around the calls. A line of an unrolled loop has one place in each.
 
@@ -681,7 +681,7 @@ TRACED = [
 
 @pytest.mark.parametrize("kernel, args", TRACED)
 @for_each("key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), ("gfx90a", "O2"))))
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args, monkeypatch):
     traces = []
     for is_quick in (True, False):

@@ -125,7 +125,7 @@ def test_an_element_of_a_buffer_is_that_of_the_launch(compiled, level):
      [(20, "1:1:1:1", {0: [3]}), (22, "1:1:1:1", {54: [3]}, ["1:1:1:1", [4]])]),
     ("shifted", ["--grid=32", "--watch=count"], [(None, "1:1:1:1", {0: "all"}), (24, "1:1:1:1", {2: [30, 31]})]),
 ])  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_memory_that_lanes_share_has_a_row_for_each_store(compiled, kernel, words, rows):
     """With the line and the lanes that stored, whichever lanes looked."""
     source = compiled("shared.cl", SHARED)
@@ -323,7 +323,7 @@ kernel void whole(global float4 *out) {
     ("q", [(4, "{33, 3, 0, 1}"), (7, "{33, 66, 0, 1}")]), ("a", [(6, "{1, 2, 33}"), (10, "{1, 7, 33}")]),
     ("p", [(5, "{x = 33, y = 0.5}"), (8, "{x = 36, y = 0.5}")]), ("out[33]", [(11, "{76, 109, 43, 44}")]),
 ])  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_vector_an_array_or_a_structure_has_whole_values(compiled, text, rows, tmp_path):
     source = compiled("whole.cl", WHOLE)
     words = "run", str(source), "whole", "--grid=64", "--work-group=64", "out=zeros(256)", f"--watch={text}"
@@ -525,7 +525,7 @@ def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored
     (("--at-once=1",), [(["1:1:1:1"], "(before)", "", 0), (["1:1:1:1"], "last.cl:2", "", 3),
                         (["1:1:1:2"], "last.cl:2", "", 35)]),
 ])  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_of_waves_that_store_at_once_the_last_one_has_stored_the_value(compiled, words, rows):
     source = compiled("last.cl", "kernel void last(global int *out) {\n  out[get_local_id(0)] = get_global_id(0);\n}\n")
     asked = "run", str(source), "last", "--grid=64", "--work-group=32", "out=zeros(32)", "--watch=out[3]", *words

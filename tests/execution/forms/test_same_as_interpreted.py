@@ -60,6 +60,7 @@ QUICK = {
         for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
     ],
 )
+@pytest.mark.sampled(2)
 def test_three_ways_are_the_same(build, processor, level, kernel):
     path = build(processor, level)
     devices = all_ways(path, kernel)
@@ -71,9 +72,10 @@ def test_three_ways_are_the_same(build, processor, level, kernel):
 
 
 @pytest.mark.parametrize("processor, level, kernel", [
-    ("gfx1100", "O2", "red"), ("gfx90a", "O2", "sub"),
+    ("gfx90a", "O2", "sub"),
     *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-        ("gfx1100", "O0", "red"), ("gfx90a", "O0", "quotients"), ("gfx1200", "O2", "bytes"), ("gfx1100", "O2", "dbl"),
+        ("gfx1100", "O2", "red"), ("gfx1100", "O0", "red"), ("gfx90a", "O0", "quotients"), ("gfx1200", "O2", "bytes"),
+        ("gfx1100", "O2", "dbl"),
     )),
 ])  # fmt: skip
 def test_each_instruction_leaves_the_same_state(build, processor, level, kernel):

@@ -56,7 +56,7 @@ def test_a_limit_stops_at_the_same_instruction(build, level, kernel, steps):
 
 
 @pytest.mark.parametrize("patience, widest", [(10_000, 1024), (90, 1024), (150, 4), (10_000, 2)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience, widest):
     """Also where work-groups are in several batches, which get turns of few instructions."""
     monkeypatch.setattr(turns, "PATIENCE", patience)
@@ -125,6 +125,7 @@ def test_waves_that_part_have_the_same_turns(build, monkeypatch, level, kernel, 
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
 )
+@pytest.mark.sampled(2)
 def test_odd_instructions_do_the_same(build, processor, code):
     devices = []
     for hot in (0, 1):
@@ -242,7 +243,7 @@ BEFORE_RUNNING = {
 
 @pytest.mark.parametrize("kernel", ["saxpy", "tiles"])
 @pytest.mark.parametrize("before", BEFORE_RUNNING)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_waves_that_are_launched_again_do_the_same(build, before, kernel):
     """Compiled code has their registers until something else happens to them."""
     devices = [ready(build("gfx90a", "O2"), kernel, hot)[0] for hot in (0, 1)]

@@ -432,7 +432,7 @@ def test_bundles_of_the_offload_bundler(tmp_path, require_tool, objects, options
 
 
 @pytest.mark.parametrize("options", [(), ("--offload-compress",)])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_host_program(tmp_path, require_tool, options):
     path = host_program(tmp_path, require_tool, *options)
     container = open_container(path)

@@ -244,7 +244,7 @@ def test_caches_do_not_grow_without_end(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [3, 127, 128, 129, 300, 17_000])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_codes_of_any_length(count):
     """Entries with codes of one, two and three bytes are found by every way through a unit."""
     leaves = [die(0x34, (NAME, "string", f"v{i}"), (0x2100 + i, "flag_present")) for i in range(count)]

@@ -149,7 +149,7 @@ def read_shape(die):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_tree_is_read_as_it_was_written(seed):
     rng = random.Random(seed)
     tree = random_tree(rng, count=rng.choice([1, 10, 60]))

@@ -178,7 +178,7 @@ class ElfDie:
     "compiler, options",
     [(compiler, f"-gdwarf-{version} -O2") for compiler in ("x86-64", "amdgcn", "gcc") for version in (4, 5)],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_chains_are_what_the_symbolizer_prints(compiler, options, tmp_path, require_tool):
     symbolizer = require_tool("llvm-symbolizer-22", "llvm-symbolizer")
     path = compiled.compiled(tmp_path, require_tool, compiler, options)

@@ -379,7 +379,7 @@ SIZES = ("group_segment_fixed_size", "private_segment_fixed_size", "kernarg_size
     ("gfx90a", ("-O0",)),  ("gfx942", ("-O2", "-mllvm", "-amdgpu-kernarg-preload-count=4")),
     ("gfx1030", ("-O0", "-mwavefrontsize64")),    ("gfx1100", ("-O2",)), ("gfx1200", ("-O0",)), ("gfx1250", ("-O0",)),
 )  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_descriptors_are_what_llvm_disassembles(tmp_path, require_tool, processor, options):
     path = opencl(tmp_path, require_tool, processor, *options)
     text = run(require_tool("llvm-objdump-22"), "-D", "-j", ".rodata", path)

@@ -496,7 +496,7 @@ def drive(data):
 
 @pytest.mark.parametrize("name", CUT)
 @few_or_all(FEW)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_file_that_is_cut_at_any_section_is_read_as_far_as_it_goes(name, every):
     data = (FOLDER / name).read_bytes()
     whole = open_image(data)

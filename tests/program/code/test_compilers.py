@@ -124,7 +124,7 @@ def test_variables_in_private_memory_are_read_at_the_address_of_the_lane(version
 
 
 @pytest.mark.parametrize("version", [13, 14, 16, 19])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_conversions_in_a_value_are_followed(version):
     """`byte` is the low byte of `id`, which is in a register beside it."""
     program = dwarfgpu.open(str(COMPILERS / f"cl.clang{version}.gfx900.w64.O2.v5.co"))

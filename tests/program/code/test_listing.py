@@ -186,7 +186,7 @@ def test_a_processor_that_no_disassembler_knows(tmp_path, monkeypatch):
     ("kill -SEGV $$", "llvm-objdump: exit status -11"),
     ("echo what is this", "llvm-objdump writes nothing that can be understood"),
     ("printf '\\\\377\\\\000'", "llvm-objdump writes nothing that can be understood"))  # fmt: skip
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_disassembler_that_fails(tmp_path, monkeypatch, script, message):
     path = tmp_path / "llvm-objdump"
     path.write_text(f"#!/bin/sh\n{script}\n")

@@ -608,13 +608,13 @@ def functions_of(program):
             waiting += die.children()
 
 
-@pytest.mark.parametrize("name", some_slow(COMPILED, quick=COMPILED[::5]))
+@pytest.mark.parametrize("name", some_slow(COMPILED, quick=COMPILED[::10]))
 def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name):
     """At every address where some location begins: what the form of the operations means, in one lane."""
     assert compared(name) > 10
 
 
-@pytest.mark.parametrize("name", some_slow(OF_OTHERS, quick=OF_OTHERS[::5]))
+@pytest.mark.parametrize("name", some_slow(OF_OTHERS, quick=OF_OTHERS[::10]))
 def test_every_variable_of_other_versions_is_where_its_producer_means(name):
     """clang 13 to 19, LLVM 24 and Triton: the same idioms in other words."""
     assert compared(name) > 0 or re.search(r"hip.clang13.*O2", name)  # which has no locations

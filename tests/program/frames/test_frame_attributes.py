@@ -98,7 +98,7 @@ def test_an_attribute_that_gives_no_memory_is_ill_formed(stopped, monkeypatch):
 @for_each("number, key, words",
     (0x7E, "value", "at the call m: 7"), (0x85, "data_location", "at the call m: refers to 0x7"),
      (0x86, "data_value", "at the call m: with "))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_what_a_call_says_of_its_parameters(stopped, number, key, words):
     """DW_AT_call_value, DW_AT_call_data_location and DW_AT_call_data_value, in the calling frame (A.3.4.2 (2))."""
     change = (r"\.uleb128 0x7e(\s+# \(DW_AT_call_value\))", rf".uleb128 {number:#x}\1")

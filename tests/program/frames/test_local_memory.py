@@ -48,7 +48,7 @@ def source(kernel: str, space: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("space", TYPES)
 @pytest.mark.parametrize("processor, level", [("gfx1100", "O0"), ("gfx90a", "O2")])
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_variables_are_where_llvm_puts_them(
     kernel: str, processor: str, level: str, space: str, require_tool: Any, tmp_path: Path
 ) -> None:

@@ -28,7 +28,7 @@ f:
 @for_each("number, meaning",
     (1, "breakpoint of a debugger"),      (2, "llvm.trap"),                     (3, "llvm.debugtrap"),
     (7, "reserved"),                      (9, "reserved"))  # fmt: skip
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_the_meaning_of_a_trap_is_told_where_a_wave_stopped(processor, number, meaning, tmp_path, require_tool):
     """AMDGPU usage, "Trap Handler ABI". The program counter is at the instruction, or the handler has moved it on."""
     (tmp_path / "x.s").write_text(TEXT.format(number=number))

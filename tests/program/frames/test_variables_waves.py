@@ -208,7 +208,7 @@ EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_expressions_in_every_lane(lanes, text):
     frame = kernel(lanes, EVEN)
     values = frame.eval(text)

@@ -44,7 +44,7 @@ def bytes_of_code(text, clang, folder):
 
 
 @pytest.mark.parametrize("text", [ODD, *(path.read_text() for path in SOURCES)], ids=["odd", *map(str, SOURCES)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_comments_and_literals_are_those_of_clang(require_tool, tmp_path, text):
     silent, data = bytes_of_code(text, require_tool("clang-22"), tmp_path), text.encode()
     found = quiet(text).encode()

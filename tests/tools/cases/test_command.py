@@ -46,7 +46,7 @@ def test_every_line_is_answered_as_before(about):
         ("lists", LISTS, "{}"),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_a_line_that_is_not_a_case_does_not_hide_the_others(about, good, bad):
     done = run(about, lines=f"{good}\n\n{bad}\n{good}\n".encode())
     assert done.returncode == 3
