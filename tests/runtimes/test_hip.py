@@ -147,6 +147,7 @@ def test_what_is_not_mapped(built: Callable[[str], Path]) -> None:
     assert "read-only buffer" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_code_that_a_program_links(built: Callable[[str], Path], tmp_path: Path) -> None:
     """Bitcode of hipRTC, objects and archives; what is missing is named, and code that was unloaded is not used."""
     (tmp_path / "twice.hip").write_text(
@@ -509,6 +510,7 @@ def test_code_objects(tmp_path: Path) -> None:
     assert dwarfgpu("run", "module.co", "one", "--grid", 1, "--work-group", 1, "zeros(1)", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 def test_compressed_code(built: Callable[[str], Path], tmp_path: Path, require_tool: Callable[..., str]) -> None:
     """Bundles of two processors as clang-offload-bundler compresses them: versions 2 and 3, also where it has zlib."""
     bundler = require_tool("clang-offload-bundler-22")

@@ -160,6 +160,7 @@ def test_the_same_kernel_in_two_modules(run: Runs, tmp_path: Path) -> None:
     assert done.stdout == "17\n17\n", done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_core_file_names_arguments(run: Runs, tmp_path: Path) -> None:
     """The code has no names: a note of dwarfgpu has them."""
     run("dwarfgpu", "exec", "--core", tmp_path, sys.executable, PROGRAMS / "add.py", "wrong")
@@ -377,6 +378,7 @@ def test_buffers_in_the_debugger(run: Runs) -> None:
     assert "the elements are a copy of shared memory, so they have no location to assign to" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_element_in_shared_memory_is_watched(run: Runs) -> None:
     """Another wave writes it than the one that is selected."""
     steps = steps_of(("break transpose.py:23", "run", "watch tile[20, 5]", "delete 1", "continue", "continue"))
