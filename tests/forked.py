@@ -1,7 +1,7 @@
 """Run the tests in forked processes: they are collected once, and each process takes the next few that are left.
 
-``python -m pytest -p tests.forked --processes 2``, and ``--slow-part 0/2`` for half of the slow tests. What a process
-reports is shown by the first one, which collected.
+``python -m pytest -p tests.forked --processes 2``, and ``--slow-part 0/4`` for a quarter of the slow tests. What a
+process reports is shown by the first one, which collected.
 """
 
 import os
@@ -23,13 +23,16 @@ NUMBER = struct.Struct("<H")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--processes", type=int, default=1, metavar="N", help="run the tests in N forked processes (1)")
     parser.addoption("--slow-part", default="0/1", metavar="K/N", help="of the slow tests each Nth, from K on (0/1)")
+    parser.addoption("--slow-near", action="append", default=[], metavar="FILE", help="of those in FILE each (N/2)th")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests out that are not of the part that was asked for."""
     first, step = map(int, config.option.slow_part.split("/"))
+    near = {config.rootpath / name for name in config.option.slow_near}
     slow = [item for item in items if item.get_closest_marker("slow") is not None]
-    left = set(slow).difference(slow[first % step :: step])
+    steps = [max(step // 2, 1) if item.path in near else step for item in slow]
+    left = {item for number, (item, each) in enumerate(zip(slow, steps, strict=True)) if (number - first) % each}
     config.hook.pytest_deselected(items=[item for item in slow if item in left])
     items[:] = [item for item in items if item not in left]
 

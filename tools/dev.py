@@ -3,7 +3,8 @@
 
     python3 tools/dev.py demo                     show in five steps what dwarfgpu does
     python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
-    python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
+    python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`; --slow=REV with
+                                                  --slow-part K/N: each Nth of them, more of what has changed since REV
     python3 tools/dev.py test --changed[=REV]     pytest on what a change since REV (HEAD) can touch
     python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
     python3 tools/dev.py bench | docs | fixtures | answers | ... [ARGS]   run tools/bench, tools/docs.py, ...
@@ -357,7 +358,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         since = [argument.partition("=")[2] or "HEAD" for argument in own if argument.startswith("--changed")]
         for revision in since:
             pytest_arguments += touched_tests(changed_files(revision))
-        return run_checks(pytest_arguments, quick="--quick" in own or bool(since), slow="--slow" in own)
+        slow = [argument.partition("=")[2] for argument in own if argument.startswith("--slow")]
+        for revision in filter(None, slow):
+            pytest_arguments += [f"--slow-near={name}" for name in touched_tests(changed_files(revision))]
+        return run_checks(pytest_arguments, quick="--quick" in own or bool(since), slow=bool(slow))
     except DevError as error:
         print(f"dev.py: error: {error}", file=sys.stderr)
         return error.status
