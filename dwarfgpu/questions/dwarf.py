@@ -132,6 +132,8 @@ def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: st
                 yield from () if is_first else ("",)
                 is_first = False
                 yield from render.unit_text(item)
+            elif output.fold is None:
+                yield "\n".join(render.entry_text(item))
             else:
                 yield from render.entry_text(item)
         for _name, of_section, _json, text_of in _of_sections(file, names, dialect, pc):

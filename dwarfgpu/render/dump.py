@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
@@ -92,20 +93,34 @@ def entry_text(entry: ShownEntry) -> list[str]:
     """Return an entry and its attributes as lines, indented by its depth."""
     indent = 2 * min(entry.depth, DEEPEST)
     lines = [f"{style('number', f'{entry.offset:#010x}')}  {' ' * indent}{style('name', entry.tag)}"]
-    label = max((len(attribute.name) for attribute in entry.attributes), default=0)
-    start = OFFSET_WIDTH + indent + 2
-    for attribute in entry.attributes:
-        values = attribute_text(attribute, max(NARROWEST_ENTRY, room(start + label + 2))) or [""]
-        lines += beside(f"{' ' * start}{attribute.name:{label}}  ", values, start + label + 2)
+    heads, start = _heads(indent, tuple([attribute.name for attribute in entry.attributes]))
+    width = max(NARROWEST_ENTRY, room(start))
+    for attribute, head in zip(entry.attributes, heads, strict=True):
+        values = attribute_text(attribute, width) or [""]
+        lines.append((head + values[0]).rstrip())
+        if len(values) > 1:
+            lines += [" " * start + line for line in values[1:]]
         if attribute.error is not None:
-            error = wrapped(attribute.error.message, max(NARROWEST_ENTRY, room(start + label + 2)))
-            lines += [f"{' ' * (start + label + 2)}{style('error', line)}" for line in error]
+            error = wrapped(attribute.error.message, width)
+            lines += [f"{' ' * start}{style('error', line)}" for line in error]
     return lines
+
+
+@lru_cache(maxsize=1024)
+def _heads(indent: int, names: tuple[str, ...]) -> tuple[list[str], int]:
+    """Return what comes before the values of some attributes, and the column where values begin."""
+    label = max(map(len, names), default=0)
+    margin = " " * (OFFSET_WIDTH + indent + 2)
+    return [f"{margin}{name:{label}}  " for name in names], len(margin) + label + 2
 
 
 def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
     """Return the value of an attribute in lines of a width."""
     detail = attribute.detail
+    if detail is None:
+        text = _value(attribute)
+        text = text if attribute.note is None else f"{text} ({cut(attribute.note)})"
+        return [text] if len(text) <= width and text.isprintable() else wrapped(text, width)
     if isinstance(detail, DumpedExpression):
         return code_text(detail, width)
     if isinstance(detail, Lists):
@@ -120,8 +135,7 @@ def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
         if len(detail.entries) > MAX_ENTRIES:
             lines.append(f"and {len(detail.entries) - MAX_ENTRIES} more, which --json has")
         return lines
-    text = f"{detail.section}+{detail.offset:#x}" if isinstance(detail, Reference) else _value(attribute)
-    return wrapped(text if attribute.note is None else f"{text} ({cut(attribute.note)})", width)
+    return wrapped(f"{detail.section}+{detail.offset:#x}", width)
 
 
 def _value(attribute: ShownAttribute) -> str:

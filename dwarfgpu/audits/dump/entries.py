@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count, repeat, starmap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -11,14 +12,14 @@ from dwarfgpu.audits.dump.lists import DumpedListEntry, ListDecoder
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.dwarf_constants import name_of, names, number_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.scopes import SCOPES, covers, in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 from dwarfgpu.program.code.file_summary import kind_of_unit
-from dwarfgpu.program.types.declaration import entry_name
+from dwarfgpu.program.types.declaration import EntryTypes, entry_name
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ShownUnit:
     """The target whose names registers and address spaces have."""
 
 
-@frozen
+@immutable
 class ShownEntry:
     """One entry."""
 
@@ -229,7 +230,7 @@ class EntryDump:
             owners.append(die.section_offset)
             if pruned is not None and depth > pruned:
                 continue
-            pruned = depth if self._is_elsewhere(die) else None
+            pruned = depth if wanted.pc is not None and self._is_elsewhere(die) else None
             if pruned is not None:
                 continue
             if wanted.is_filter:
@@ -247,7 +248,7 @@ class EntryDump:
                 owners[-2] if depth else self._owner(die),
                 depth - top,
                 die.tag_name,
-                tuple(map(values.shown, die.attributes)),
+                values.shown(die),
             )
 
     def _is_elsewhere(self, die: Die) -> bool:
@@ -348,7 +349,7 @@ class Reference:
 Detail: TypeAlias = "DumpedExpression | Lists | Reference"
 
 
-@frozen
+@immutable
 class ShownAttribute:
     """One attribute."""
 
@@ -363,6 +364,24 @@ class ShownAttribute:
     detail: Detail | None = None
     error: DwarfGpuError | None = None
     """Why the value cannot be read further."""
+
+
+@frozen(eq=False)
+class AttributeLook:
+    """What the attributes of an abbreviation look like in all of its entries, and how their values are read."""
+
+    name: str
+    form: str
+    kind: Class
+    number: int
+    """That of the form."""
+    note: Callable[[Any], str | None] | None
+    """Notes the meaning of a value that is shown as it is; None if it has to be read."""
+    read: Callable[[Attribute], tuple[Any, str | None, Detail | None]]
+
+
+def _no_note(_value: object) -> None:
+    return None
 
 
 LONG_LIST = 32
@@ -396,13 +415,12 @@ class UnitValues:
         """What attributes show that share a long list with an earlier one."""
         self._referred: dict[tuple[int, Any], tuple[int, str]] = {}
         """The offset and name of the target of each reference."""
-        self._looks: dict[tuple[Abbreviation, int], tuple[str, str, Class]] = {}
-        """Name, form and class of the attributes of an abbreviation, which do not depend on the entry."""
+        self._types = EntryTypes()
+        self._looks: dict[Abbreviation, list[AttributeLook]] = {}
         self._paths: dict[int, str | None] = {}
         self._show: dict[str, Callable[[Attribute], tuple[Any, str | None, Detail | None]]] = {
             "string": lambda attribute: (attribute.text(), None, None),
             "address": lambda attribute: (attribute.address(), None, None),
-            "constant": self._constant,
             "flag": lambda attribute: (bool(attribute.value), None, None),
             "reference": self._reference,
             "exprloc": self._code,
@@ -410,39 +428,54 @@ class UnitValues:
             "rnglist": partial(self._list, "rnglist"),
         }
 
-    def shown(self, attribute: Attribute) -> ShownAttribute:
-        """Return an attribute as it is shown. An error while reading its value is shown with it."""
-        abbreviation, index = attribute.die.abbreviation, attribute.index
-        look = self._looks.get((abbreviation, index))
-        if look is None:
-            look = attribute.name, attribute.form_name, attribute.value_class
-            if abbreviation.forms[index] != dw.DW_FORM_indirect:
-                self._looks[abbreviation, index] = look
-        name, form, kind = look
-        value, note, detail, problem = attribute.value, None, None, None
+    def shown(self, die: Die) -> tuple[ShownAttribute, ...]:
+        """Return the attributes of an entry as they are shown. An error while reading a value is shown with it."""
+        abbreviation = die.abbreviation
+        if dw.DW_FORM_indirect in abbreviation.forms:
+            return tuple([self._shown(self._look(each), die, each.index, each.value) for each in die.attributes])
+        looks = self._looks.get(abbreviation)
+        if looks is None:
+            looks = self._looks[abbreviation] = [*map(self._look, die.attributes)]
+        values = zip(looks, repeat(die), count(), abbreviation.all_values(die.values))
+        return tuple(starmap(self._shown, values))
+
+    def _look(self, attribute: Attribute) -> AttributeLook:
+        name, kind = attribute.name, attribute.value_class
+        note = self._note(name) if kind == "constant" else None
+        read = self._high_pc if kind == "constant" else self._show.get(kind, self._other)
+        return AttributeLook(name, attribute.form_name, kind, attribute.form, note, read)
+
+    def _shown(self, look: AttributeLook, die: Die, index: int, value: Any) -> ShownAttribute:
+        note = detail = problem = None
         try:
-            value, note, detail = self._show.get(kind, self._other)(attribute)
+            if look.note is not None:
+                note = look.note(value)
+            else:
+                value, note, detail = look.read(Attribute(die, index, look.number, value))
         except DwarfGpuError as error:
             problem = error
-        return ShownAttribute(name, form, kind, value, note, detail, problem)
+        return ShownAttribute(look.name, look.form, look.kind, value, note, detail, problem)
 
     # --- By class -------------------------------------------------------------------------------------------------
 
-    def _constant(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
-        name, value = attribute.name, attribute.value
-        note = None
+    def _note(self, name: str) -> Callable[[Any], str | None] | None:
+        """Return what notes the meaning of a constant, if that does not depend on its entry."""
         if name in VALUE_KINDS:
-            note = names(VALUE_KINDS[name]).get(value)
-        elif name in _FILES:
-            note = self._path(value)
-        elif name in _SPACES:
-            number = self.unit.dialect.space_of_class(value) if name == "DW_AT_address_class" else value
-            space = None if number is None else self.code.target.space(number)
-            note = None if space is None else space.name
-        elif name == "DW_AT_high_pc":
-            low = attribute.die.number(dw.DW_AT_low_pc)
-            note = None if low is None else f"{low.address() + value:#x}"
-        return value, note, None
+            return names(VALUE_KINDS[name]).get
+        if name in _FILES:
+            return self._path
+        if name in _SPACES:
+            return partial(self._space, is_class=name == "DW_AT_address_class")
+        return None if name == "DW_AT_high_pc" else _no_note
+
+    def _space(self, value: int, *, is_class: bool) -> str | None:
+        number = self.unit.dialect.space_of_class(value) if is_class else value
+        space = None if number is None else self.code.target.space(number)
+        return None if space is None else space.name
+
+    def _high_pc(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        low = attribute.die.number(dw.DW_AT_low_pc)
+        return attribute.value, None if low is None else f"{low.address() + attribute.value:#x}", None
 
     def _path(self, number: int) -> str | None:
         def read() -> str | None:
@@ -458,7 +491,10 @@ class UnitValues:
         key = attribute.form, attribute.value
         if key not in self._referred:
             die = attribute.reference()
-            self._referred[key] = die.section_offset, noted(die.unit, lambda: entry_name(die), die.tag_name)
+            self._referred[key] = (
+                die.section_offset,
+                noted(die.unit, lambda: entry_name(die, self._types), die.tag_name),
+            )
         return (*self._referred[key], None)
 
     def _code(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:

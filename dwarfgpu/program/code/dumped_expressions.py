@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MAX_KNOWN = 1 << 14
-"""How many expressions are remembered: lists may share their entries."""
+"""How many expressions are remembered: compilers write the same ones again and again."""
 
 
 @frozen
@@ -48,16 +48,21 @@ class ExpressionDecoder:
     def __init__(self, file: CodeObject, dialect: str | None = None) -> None:
         self.target = file.target.target
         self.dialect: Dialect = dialects.get(dialect or self.target.default_dialect)
-        self._known: dict[tuple[str, int, Unit | None], DumpedExpression] = {}
+        self._known: dict[tuple[bytes, Format, Unit | None], DumpedExpression] = {}
 
     def read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None) -> DumpedExpression:
-        """Decode the expression at an offset of a section, once; ``unit`` is the unit that it belongs to, if any."""
-        key = section, offset, unit
+        """Decode the expression at an offset of a section; ``unit`` is the unit that it belongs to, if any.
+
+        The same bytes are decoded once, unless an error names their place.
+        """
+        key = data, form, unit
         expression = self._known.get(key)
-        if expression is None or expression.data != data:
+        if expression is None:
+            expression = self._read(data, form, section, offset, unit)
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            expression = self._known[key] = self._read(data, form, section, offset, unit)
+            if expression.error is None:
+                self._known[key] = expression
         return expression
 
     def _read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None) -> DumpedExpression:

@@ -496,7 +496,7 @@ def _number(size: int | None) -> str:
 # --- Names of entries ---------------------------------------------------------------------------------------------
 
 
-class _EntryTypes(Types):
+class EntryTypes(Types):
     """The types of entries, read only as far as their names need it, with names from the entries."""
 
     def _make(self, die: Die) -> t.Type:
@@ -508,13 +508,16 @@ class _EntryTypes(Types):
         return t.Opaque(die.tag_name, qualified_name(die), None, die)
 
 
-def type_name(die: Die | None) -> str:
+def type_name(die: Die | None, types: EntryTypes | None = None) -> str:
     """Return the name of a type. None is void."""
-    return Declarer(is_cplus=False, is_tight=True).text(_EntryTypes().of(die), "", -1, 0)
+    return Declarer(is_cplus=False, is_tight=True).text((types or EntryTypes()).of(die), "", -1, 0)
 
 
-def entry_name(die: Die) -> str:
-    """Return the name of an entry in references to it."""
+def entry_name(die: Die, types: EntryTypes | None = None) -> str:
+    """Return the name of an entry in references to it; ``types`` has the types that were named before."""
+    if die.tag in DECLARATORS:
+        return type_name(die, types)
     if die.tag in TYPES:
-        return type_name(die)
+        kind = (types or EntryTypes()).of(die)
+        return kind.name or type_name(die, types)
     return die.name or die.tag_name
