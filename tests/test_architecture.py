@@ -165,7 +165,9 @@ FEW_MODULES = [
     ((*ONE_VARIABLE, "--lane", "2"), 95, 116),
     (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 64, 108),
     (("verify", ONE_VARIABLE[1]), 96, 132),  # code that was dropped, and what producers write
-    (("debug", ONE_VARIABLE[1], *ONE_VARIABLE[3:], "-q", "-batch", "-ex", "print even"), 102, 130),
+    (("debug", ONE_VARIABLE[1], *ONE_VARIABLE[3:], "-q", "-batch", "-ex", "print even"), 102, 128),
+    (("info", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co", "--name", "saxpy"), 47, 59),
+    (("run", "dwarfgpu/examples/even-first.co", "even_first", "--grid=64", "--work-group=64", "made"), 145, 246),
 ]
 """Small questions: how many modules have a function that is called, and how many are loaded, at most."""
 NOT_FOR_ONE_VARIABLE = {
@@ -183,7 +185,12 @@ NOT_FOR_A_FILE = {
     "dwarfgpu.program.values.objects",
 }
 """What questions about a file without a state must not load."""
-HEAVY = {"numpy", "elftools", "prompt_toolkit", "pygments", "json", "shutil", "textwrap"}
+NOT_FOR_A_RUN = {
+    *("numpy.ma", "dwarfgpu.audits.faults", "dwarfgpu.audits.memory_model", "dwarfgpu.render.faults"),
+    *("dwarfgpu.questions.stack", "dwarfgpu.questions.execution"),
+}
+"""What a run without a fault must not load."""
+HEAVY = {"attr", "numpy", "elftools", "prompt_toolkit", "pygments", "json", "shutil", "textwrap"}
 DEBUGGED = ("debug", ONE_VARIABLE[1], *ONE_VARIABLE[3:])
 OF_A_TERMINAL = {"prompt_toolkit", "pygments", "asyncio", "dwarfgpu.machines.gpu_core"}
 NOT_LOADED: list[tuple[str, set[str]]] = [
@@ -652,12 +659,14 @@ def test_a_command_starts_without_what_it_does_not_need(command, modules):
     assert not _needed(*shlex.split(command))["loaded"] & modules
 
 
-@pytest.mark.parametrize("words, entered, loaded", FEW_MODULES, ids=["all-lanes", "one-lane", "row", "verify", "debug"])
+@pytest.mark.parametrize(
+    "words, entered, loaded", FEW_MODULES, ids=["all-lanes", "one-lane", "row", "verify", "debug", "info", "run"]
+)
 def test_a_small_question_needs_few_modules(words, entered, loaded):
     needed = _needed(*words)
-    refused = {"eval": NOT_FOR_ONE_VARIABLE, "debug": {"numpy", "dwarfgpu.execution.launch"}}.get(
-        words[0], NOT_FOR_A_FILE
-    )
+    refused = {
+        "eval": NOT_FOR_ONE_VARIABLE, "debug": {"numpy", "dwarfgpu.execution.launch"}, "run": NOT_FOR_A_RUN,
+    }.get(words[0], NOT_FOR_A_FILE)  # fmt: skip
     heavy = needed["loaded"] & refused
     assert not heavy, f"{words[0]} loads {', '.join(sorted(heavy))}"
     assert len(needed["entered"]) <= entered

@@ -15,7 +15,6 @@ from dwarfgpu.immutable import evolve
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output, listing
 from dwarfgpu.questions.selection import Selection, source_of
-from dwarfgpu.render.backtrace import source_text, standing_text
 from dwarfgpu.render.layout import (
     WIDTH,
     Record,
@@ -35,6 +34,7 @@ from dwarfgpu.render.layout import (
     table,
     wrapped,
 )
+from dwarfgpu.render.source_places import source_text, standing_text
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.states.program import Program, is_state, open_core, paths_of
 

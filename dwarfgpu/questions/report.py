@@ -24,12 +24,12 @@ from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render import report as html
-from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.faults import fault_text, faults_in
 from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
 from dwarfgpu.render.lanes import stop_text
 from dwarfgpu.render.layout import WIDTH, counted, laid_out, ranges_text
 from dwarfgpu.render.pictures import COLOURS, NOTHING, Strip, StripPart, heat_map_svg, heat_rows, kinds_of
+from dwarfgpu.render.source_places import line_text, standing_text
 from dwarfgpu.render.wave_map import lanes_svg
 
 if TYPE_CHECKING:

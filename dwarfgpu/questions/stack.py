@@ -22,6 +22,7 @@ from dwarfgpu.questions.sources import line_text
 from dwarfgpu.questions.variables import variable_document, variable_lines
 from dwarfgpu.questions.waves import lanes_here
 from dwarfgpu.render import backtrace as render
+from dwarfgpu.render import source_places
 from dwarfgpu.render.lanes import lane_place, stop_text, stops_json
 from dwarfgpu.render.layout import fitted, lanes_text, paragraphs, plain, problem_json, ranges_text, shown, wrapped
 
@@ -389,7 +390,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     stack = here.stack
     assert stack is not None  # noqa: S101 (`info frame` needs one)
     source = here.call.source
-    place = "" if source is None or source.file is None else f" ({render.line_text(source)})"
+    place = "" if source is None or source.file is None else f" ({source_places.line_text(source)})"
     name = f" in {shown(here.name)}" if here.name else ""
     outer = next(islice(debugger.seen_wave, here.number + 1, None), None)
     caller = stack.activations.returns_to(here.level)

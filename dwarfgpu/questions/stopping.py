@@ -14,9 +14,9 @@ from dwarfgpu.questions.focus import title
 from dwarfgpu.questions.scripts import joined, run_lines
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.questions.stack import show_frame
-from dwarfgpu.render.backtrace import line_text
 from dwarfgpu.render.lanes import lanes_of, signal_text
 from dwarfgpu.render.layout import fitted, ranges_text
+from dwarfgpu.render.source_places import line_text
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:

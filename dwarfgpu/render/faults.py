@@ -21,7 +21,7 @@ from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.all_waves import attached_of
 from dwarfgpu.program.frames.wave_positions import group_text
-from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text, place_text
+from dwarfgpu.render.backtrace import CallWriter, arguments_text
 from dwarfgpu.render.lanes import global_ids, group_words, items_text, lanes_of, signal_text
 from dwarfgpu.render.layout import (
     Fact,
@@ -38,6 +38,7 @@ from dwarfgpu.render.layout import (
     shown,
     style,
 )
+from dwarfgpu.render.source_places import line_text, place_text
 from dwarfgpu.render.values import PLAIN, Look, value_text
 
 if TYPE_CHECKING:

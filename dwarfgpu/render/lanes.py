@@ -12,7 +12,6 @@ from dwarfgpu.machines.protocol import WaveStop, signal_of, stop_json
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
-from dwarfgpu.render.backtrace import file_text, line_text, source_text, standing_text
 from dwarfgpu.render.layout import (
     Record,
     aligned,
@@ -27,6 +26,7 @@ from dwarfgpu.render.layout import (
     shortened,
     shown,
 )
+from dwarfgpu.render.source_places import file_text, line_text, source_text, standing_text
 from dwarfgpu.render.variables import MISSING_WORDS, NO_VALUE, VariablesRenderer, missing_word
 
 if TYPE_CHECKING:

@@ -607,7 +607,7 @@ def _short(answer: LaneAnswer, text: str) -> str:
 
 def heading(values: Values) -> Iterator[str]:
     """Yield how many waves there are, and where they are."""
-    from dwarfgpu.render.backtrace import source_text
+    from dwarfgpu.render.source_places import source_text
 
     call = None if values.frame is None else values.frame.call
     where = "at no known place" if values.pc is None else f"at pc {values.pc:#x}"

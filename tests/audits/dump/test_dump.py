@@ -209,7 +209,7 @@ def test_default_entries_apply_where_no_other_does():
                 shown = EntryDump(code, EntrySelection())
                 from dwarfgpu.audits.dump.entries import UnitValues
 
-                values = UnitValues(code, die.unit, shown.code, pc).shown(die.get(each.name))
+                values = UnitValues(code, die.unit, shown.code, pc).shown(die)[die.get(each.name).index]
                 if values.error is None:
                     assert [one.offset for one in values.detail.entries] == wanted
                     checked += 1

@@ -9,7 +9,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.program.code.code_lookup import line_table
-from dwarfgpu.render.backtrace import place_text, standing_text
+from dwarfgpu.render.source_places import place_text, standing_text
 from tests.builders.commands import run
 from tests.builders.divergence import FIXTURES
 
