@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VARIABLE = ("fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "dwarfgpu/examples/variables.json")
 """A variable of a snapshot."""
+LAUNCH = ("dwarfgpu/examples/even-first.co", "even_first", "--grid=64", "--work-group=64", "made")
 DUMPERS = ("llvm-dwarfdump-22", "llvm-dwarfdump")
 EVERY = 8
 """pyelftools is slow: each reader gets every eighth unit."""
@@ -59,7 +60,12 @@ def startup() -> Iterator[Row]:
     """Yield the rows of small questions."""
     yield Row("dwarfgpu --version", dwarfgpu("--version"), *BARE, 3, 10)
     yield Row("eval --ops", dwarfgpu("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4"), *BARE, 9, 10)
-    yield Row("eval FILE NAME --state, one lane", dwarfgpu("eval", *VARIABLE, "--lane", "2"), *BARE, 14, 10)
+    yield Row("eval FILE NAME --state, one lane", dwarfgpu("eval", *VARIABLE, "--lane", "2"), *BARE, 10, 10)
+    yield Row("run of 64 work-items", dwarfgpu("run", *LAUNCH), *BARE, 30, 10)
+    yield Row("fault of a core", dwarfgpu("fault", "dwarfgpu/examples/blur.core"), *BARE, 36, 10)
+    yield Row(
+        "the prompt of debug, no input", dwarfgpu("debug", "dwarfgpu/examples/blur.co", "-nx", "-q"), *BARE, 10, 10
+    )
 
 
 def files() -> Iterator[Row]:
@@ -75,6 +81,8 @@ def files() -> Iterator[Row]:
     asked = "debug", library, "-nx", "--batch", "-ex", "info functions unique_function_1"
     listed = "llvm-dwarfdump --debug-info", command(dumper, "--debug-info", library)
     yield Row("info functions of a million DIEs", dwarfgpu(*asked), *listed, 1.5, 3)
+    dumped = "llvm-dwarfdump --debug-info", command(dumper, "--debug-info", code)
+    yield Row("dump, code object of 10 MB", dwarfgpu("dump", code), *dumped, 25, 1)
     checked = "llvm-dwarfdump --verify", command(dumper, "--verify", library, status=1)
     yield Row("verify of a million DIEs", dwarfgpu("verify", library, status=1), *checked, 15, 1)
     theirs = command(sys.executable, "-c", THEIRS, library)

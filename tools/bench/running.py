@@ -40,6 +40,7 @@ KERNELS: dict[str, tuple[Any, Any, list[Any]]] = {
 }
 """The grid, the work-group and the arguments of runs with checks."""
 ROUNDS = 1000
+LAUNCHES = 10_000
 WARM_SECONDS = 5
 """How long a kernel is launched until its code is compiled and optimized."""
 
@@ -93,6 +94,35 @@ def run() -> Iterator[Row]:
         loop = whole_run(lambda count=count, jit=jit: rounds(plain, count, "calls", 1, jit))  # type: ignore[misc]
         yield Row(f"{count:,} turns with a call at -O0, jit {jit}", loop, *fixed(seconds), 1, 2)
     yield from debugging(fast, plain)
+
+
+def launches() -> Iterator[Row]:
+    """Yield the rows of programs that launch one kernel again and again, on a device and on a machine."""
+    from dwarfgpu.runtimes.device import ProgramDevice
+
+    path = kernels("running.O2", "-O2", "-ffp-contract=off")
+    device = ProgramDevice("gfx90a")
+    kernel, memory = device.module(path).kernel("saxpy"), device.malloc(256)
+
+    def on_device() -> None:
+        for _number in range(LAUNCHES):
+            device.launch(kernel, 64, 64, [memory, memory, 2.5, 64])
+
+    yield Row(f"{LAUNCHES:,} launches of one wave", lambda: timed(on_device), *fixed(5), 1, 1)
+    first = launched(path, "saxpy", *KERNELS["saxpy"])
+    machine, places = first.machine, [first.addresses[name] for name in ("y", "x")]
+    machine.run()
+
+    def again() -> float:
+        def launch_and_run() -> None:
+            launched(path, "saxpy", 64, 64, [*places, 2.5, 64], machine=machine).machine.run()
+
+        return timed(launch_and_run)
+
+    early = min([again() for _number in range(40)][20:])
+    for _number in range(LAUNCHES // 10):
+        again()
+    yield Row(f"a launch on a machine after {LAUNCHES // 10:,} others", again, "one after 40", lambda: early, 1.5, 20)
 
 
 def against_host(fast: str, plain: str) -> Iterator[Row]:
@@ -201,4 +231,4 @@ def checks() -> Iterator[Row]:
                 yield Row(f"{kernel} at {level}, --check={check}", ours, "the interpreter", plain, limit, 3)
 
 
-GROUPS = {"run": run, "checks": checks}
+GROUPS = {"run": run, "launches": launches, "checks": checks}
