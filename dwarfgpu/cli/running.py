@@ -289,10 +289,15 @@ def _show(
     options: Any,
 ) -> None:
     """Write what the kernel has printed, and what the run has come to."""
-    from dwarfgpu.render.running import MOST_FINDINGS, report_json, report_text
+    from dwarfgpu.render.running import report_json, report_text
 
-    most = MOST_FINDINGS if options.max_findings is None else options.max_findings
     of_faults, of_histories = list[Any](), list[Any]()
+    of_checks: Any = None
+    if result.checked is not None:
+        from dwarfgpu.render.findings import MOST_FINDINGS, findings_json, findings_text
+
+        most = MOST_FINDINGS if options.max_findings is None else options.max_findings
+        of_checks = (findings_json if session.wants_json else findings_text)(result.checked, most)
     if faults:
         from dwarfgpu.render.faults import FAULT, faults_text
 
@@ -305,13 +310,13 @@ def _show(
     if session.wants_json:
         first = {"history": of_histories[0]} if of_histories else {}
         more = {"histories": of_histories} if len(of_histories) > 1 else first
-        session.print_json(report_json(result, printed, of_faults, most) | more)
+        session.print_json(report_json(result, printed, of_faults, of_checks) | more)
     else:
         for text in printed:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in (*report_text(result, of_faults, most), *of_histories):
+        for line in (*report_text(result, of_faults, of_checks or ()), *of_histories):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)

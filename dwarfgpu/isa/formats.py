@@ -7,7 +7,7 @@ format an opcode has is said by its row in the opcode tables.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from dwarfgpu.immutable import frozen
 
@@ -84,7 +84,7 @@ def _row(line: str) -> InstructionFormat:
 @cache
 def formats(major: int) -> dict[str, InstructionFormat]:
     """Return the formats of a generation by their keys."""
-    text = (files("dwarfgpu.isa") / "formats.txt").read_text("ascii")
+    text = Path(__file__).with_name("formats.txt").read_text("ascii")
     _, _, rest = text.partition(f"\ngeneration {major}\n")
     rows, _, _ = rest.partition("\ngeneration ")
     return {row.key: row for row in map(_row, rows.rstrip("\n").split("\n"))}

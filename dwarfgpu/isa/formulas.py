@@ -15,8 +15,8 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
-from importlib.resources import files
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from dwarfgpu.immutable import frozen, immutable
@@ -211,7 +211,7 @@ class FormulaTable(Mapping[str, Formula]):
 @cache
 def formulas() -> FormulaTable:
     """Return the table."""
-    return FormulaTable((files("dwarfgpu.isa") / "formulas.txt").read_text("ascii"))
+    return FormulaTable(Path(__file__).with_name("formulas.txt").read_text("ascii"))
 
 
 def bits_by_table(table: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.immutable import frozen
@@ -170,7 +170,7 @@ def generation(processor: str) -> int:
 
 def text_of(major: int) -> str:
     """Return the table of a generation."""
-    return (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii")
+    return Path(__file__).with_name(f"gfx{major}.txt").read_text("ascii")
 
 
 @cache

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.check_report import CheckReport, Coverage, NamedFinding, NamedSide
     from dwarfgpu.program.code.scopes import SourceCall
 
+MOST_FINDINGS = 10
+"""The findings of checks that are shown, unless an option says otherwise."""
 MOST_MISSING = 8
 """The lines that were not covered and are named."""
 

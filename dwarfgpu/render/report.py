@@ -13,8 +13,8 @@ from collections import Counter
 from functools import cache
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verify.findings import LIMITS
@@ -122,7 +122,7 @@ def style_sheet() -> str:
 
 
 def _resource(name: str) -> str:
-    return (files("dwarfgpu.render") / name).read_text("ascii")
+    return Path(__file__).with_name(name).read_text("ascii")
 
 
 def _digest(content: str) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.demangle import demangled
 from dwarfgpu.execution.control.report import FIRST_ELEMENTS, QuotedText
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.findings import findings_json, findings_text
 from dwarfgpu.render.lanes import global_ids, group_words, items_text
 from dwarfgpu.render.layout import (
     Record,
@@ -41,8 +40,6 @@ MAX_WAVES = 8
 """The waves of a halt that are shown, and the results of several seeds."""
 MAX_VALUE = 60
 """The characters of a value in the condition of a loop."""
-MOST_FINDINGS = 10
-"""The findings of checks that are shown, unless an option says otherwise."""
 OPTIMIZED = (
     "(optimized code: only lines with values are shown; loads and stores are what the lane did, and variables what the "
     "debugging information says, which compilers get wrong: `dwarfgpu judge` checks that)"
@@ -55,8 +52,8 @@ MAX_LINES = 24
 # --- Where it stopped ---------------------------------------------------------------------------------------------
 
 
-def report_text(report: RunReport, faults: Sequence[str] = (), most_findings: int = MOST_FINDINGS) -> Iterator[str]:
-    """Yield what a run has come to, the lines of its faults, and at most so many findings of checks."""
+def report_text(report: RunReport, faults: Sequence[str] = (), findings: Iterable[str] = ()) -> Iterator[str]:
+    """Yield what a run has come to, with the lines of its faults and of what checks have found."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
     is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
@@ -92,8 +89,7 @@ def report_text(report: RunReport, faults: Sequence[str] = (), most_findings: in
     if report.profile is not None:
         yield ""
         yield from profile_text(report.profile)
-    if report.checked is not None:
-        yield from findings_text(report.checked, most_findings)
+    yield from findings
     if report.profile_file is not None:
         yield f"written: {report.profile_file}"
     if report.snapshot is not None:
@@ -167,9 +163,9 @@ def _element_text(value: Any) -> str:
 
 
 def report_json(
-    report: RunReport, printed: list[str], faults: Sequence[Json] = (), most_findings: int = MOST_FINDINGS
+    report: RunReport, printed: list[str], faults: Sequence[Json] = (), findings: Json | None = None
 ) -> Json:
-    """Return what a run has come to as JSON, with that of its faults."""
+    """Return what a run has come to as JSON, with that of its faults and of what checks have found."""
     halt = report.halt
     data: dict[str, Any] = {
         "kernel": report.kernel,
@@ -194,8 +190,8 @@ def report_json(
         data["faults"] = [*faults]
     if report.profile is not None:
         data["profile"] = [*map(_counted(report.profile).json, report.profile)]
-    if report.checked is not None:
-        data["check"] = findings_json(report.checked, most_findings)
+    if findings is not None:
+        data["check"] = findings
     if report.profile_file is not None:
         data["profile_file"] = report.profile_file
     if report.snapshot is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import time
@@ -627,6 +626,8 @@ def _suffix(path: str) -> str:
 
 def _table(array: Any) -> str:
     """Return an array as CSV: a row for each structure, below the names of its members, or for the last axis."""
+    import csv
+
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = array.dtype.names
