@@ -239,13 +239,13 @@ BUDGETS = [
     Budget("render questions", 22.8, 23.61, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("runtimes", 10.8, 14.14),
     Budget(
-        "cli repl dap gdbplugin compilers examples", 9.6, 10.72, "reports of programs and of kernels share their words"
+        "cli repl dap gdbplugin compilers examples", 9.6, 10.73, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 166.3, "all of these")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 166.31, "all of these")
 TESTS = Budget("../tests", 90, 96.95, "messages are in golden files, rows of tables have properties")
-TOOLS = Budget("../tools", 13, 14.11, "corpora and oracles share what they read")
+TOOLS = Budget("../tools", 13, 14.15, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
 
