@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING
 
 from isa_oracle import CRASHED, LONGEST, Oracle
 
-from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind, literal_text
-from dwarfgpu.isa.decoder import NOTHING, POSITIONS, has_literals, is_scalar
+from dwarfgpu.isa.codes import (
+    ACCUMULATION,
+    HIGH_HALF,
+    LITERAL,
+    VECTOR,
+    WIDE_LITERAL,
+    CodeBook,
+    CodeKind,
+    literal_text,
+    wide_literal_text,
+)
+from dwarfgpu.isa.decoder import NOTHING, POSITIONS, SIZE_FIELDS, has_literals, is_scalar
 from dwarfgpu.isa.formats import InstructionFormat, bits_of, extract, formats, insert
 from dwarfgpu.isa.modifiers import writer_of
 from dwarfgpu.isa.names import IMMEDIATES, MESSAGE_BITS
+from dwarfgpu.isa.tables import LONG_LITERALS, WIDE_LITERALS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FILLER = bytes.fromhex("44332211") * 3
+WIDE_FILLER = 0x1122334411223344
 LITERALS = (
     0,
     1,
@@ -32,6 +44,12 @@ LITERALS = (
     0xFFFF3800,
     0x3C003C00,
     0x10001,
+)
+WIDE_LITERAL_VALUES = (
+    *LITERALS,
+    *(value << 32 | value for value in LITERALS),
+    *(value << 32 for value in LITERALS),
+    *(-1 & (1 << 64) - 1, -17 & (1 << 64) - 1, 0x3FC45F306DC9C882, 0x3FF0000000000000),
 )
 
 SOURCE_CODES = (
@@ -73,7 +91,7 @@ SOURCE_CODES = (
 )
 VECTOR_CODES = (0, 1, 2, 3, 4, 127, 128, 129, 130, 249, 250, 252, 253, 254, 255)
 TYPES = {
-    1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32", "v2f16n", "f16n", "c32"),
+    1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32", "v2f16n", "f16n", "c32", "i32n"),
     2: ("b64", "f64", "v2b32", "b32", "f16", "bf16"),
     0: ("b32", "f64", "b64", "f16", "v2f16", "bf16"),
 }
@@ -123,6 +141,10 @@ MARKED = {
     "acc": re.compile("a"),
 }
 """What shows in the text of an operand that a bit changes it."""
+HALVES_AND_BYTES = {"op_sel_": re.compile(r"v_cvt_sr_[fb]\w+8_f16"), "op_sel_d": re.compile(r"v_cvt_f16_[fb]\w+8_")}
+"""Instructions whose op_sel has bits for the sources, or for the destination only, for byte_sel has the others."""
+WITH_CONSTANT = re.compile("[am]k_f(16|32)")
+"""Instructions with a literal that no operand asks for."""
 SIZED = "f8f6f4"
 """Instructions whose sources are as wide as their format says: cbsz that of the first, blgp that of the second."""
 
@@ -140,7 +162,7 @@ SELECTORS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     "10:FLAT": (("segment", (0, 1, 2)), ("saddr", (125, 127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "11:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("glc", (0, 1)), ("sve", (0, 1))),
     "12:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("returns", (0, 1)), ("sve", (0, 1))),
-    "12:VOP3P": (("op_sel_hi", (-1, 7)),),
+    "12:VOP3P": (("op_sel_hi", (-1, 3, 7)),),
 }
 """Fields whose values tell several rows of one opcode apart; -1 stands for any other value."""
 
@@ -247,6 +269,8 @@ WHOLE = {"s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu"}
 
 OTHER_HALF_X = 8 << 22 | 264 | 4 << 56
 OTHER_HALF_Y = 8 << 17 | 264 << 32 | 2 << 49
+OTHER_LONG_HALF_X = 8 << 18 | 264 | 4 << 64
+OTHER_LONG_HALF_Y = 8 << 12 | 264 << 32 | 5 << 88
 """The other half of a dual instruction: a move."""
 
 
@@ -298,9 +322,9 @@ class Learner:
             if name.startswith("MSG"):
                 names["message"][number] = name
         layout = self.layouts.get("MTBUF") or self.layouts["VBUFFER"]
-        load = self._opcode(layout.name, "tbuffer_load_format_x")
+        load = self._opcode(layout.name, "tbuffer_load_format_x", or_none=True)
         base = self.base(layout, load, 0, {"saddr": 124})
-        words = [base | insert(number, layout.modifiers["format"]) for number in range(128)]
+        words = [base | insert(number, layout.modifiers["format"]) for number in range(128 * (load >= 0))]
         for number, text in enumerate(self.ask(layout, words)):
             name = text.partition("format:[")[2].partition("]")[0]
             if name or " format:" not in text:
@@ -309,7 +333,12 @@ class Learner:
         add = self._opcode("VOP3", "v_add_f32_e64")
         if self.ask(layout, [self.base(layout, add, 0, {"sdst": 0, "src0": LITERAL})])[0]:
             self.has_long_literals = True
-            names["option"][0] = "literals"
+            names["option"][LONG_LITERALS] = "literals"
+        layout = self.layouts["SOP1"]
+        move = self._opcode("SOP1", "s_mov_b64")
+        if " 0x" in self.ask(layout, [self.base(layout, move, 0, {"sdst": 0, "ssrc0": WIDE_LITERAL})])[0]:
+            names["option"][WIDE_LITERALS] = "wide literals"
+            self.book = CodeBook(self.major, self.book.wave_size, self.classes, has_wide_literals=True)
         layout = self.layouts["EXP"]
         words = [layout.match | insert(number, layout.operands["tgt"]) for number in range(64)]
         for number, text in enumerate(self.ask(layout, words)):
@@ -318,13 +347,15 @@ class Learner:
                 names["target"][number] = name
         return names
 
-    def _opcode(self, key: str, mnemonic: str) -> int:
+    def _opcode(self, key: str, mnemonic: str, *, or_none: bool = False) -> int:
         layout = self.layouts[key]
         width = sum(size for _, size in layout.opcode)
         words = [self.base(layout, opcode, 0, {"sdst": 0}) for opcode in range(1 << width)]
         for opcode, text in enumerate(self.ask(layout, words)):
             if text.split(" ")[0] == mnemonic:
                 return opcode
+        if or_none:
+            return -1
         raise Problem(f"{self.processor} has no {mnemonic}")
 
     # --- Asking ---------------------------------------------------------------------------------------------------
@@ -337,11 +368,14 @@ class Learner:
             words = [word | OTHER_HALF_Y for word in words]
         elif layout.key == "VOPD.y":
             words = [word | OTHER_HALF_X for word in words]
+        elif layout.name == "VOPD3":
+            other_half = OTHER_LONG_HALF_X if layout.variant == "y" else OTHER_LONG_HALF_Y
+            words = [word | other_half for word in words]
         pieces = [(word.to_bytes(layout.size, "little") + filler)[:LONGEST] for word in words]
         answers = oracle.texts(pieces)
         # A shorter instruction is one of another format.
         texts = ["" if text == CRASHED or size < layout.size else text for size, text in answers]
-        if layout.name == "VOPD":
+        if layout.name in {"VOPD", "VOPD3"}:
             return [text.split(" :: ")[layout.variant == "y"] if text else "" for text in texts]
         return texts
 
@@ -387,6 +421,8 @@ class Learner:
             if (layout.name, opcode) in {("SOPK", 0x1D), ("SOPK", 0x1E), ("SOPK", 0x1F)}:
                 continue
             if layout.name == "VOP3" and opcode >= 0x380 and self.major < 10:
+                continue
+            if layout.name == "TENSOR" and opcode < 0xC0:
                 continue
             if layout.name == "SOP2" and opcode >= 0x60:
                 continue
@@ -471,6 +507,8 @@ class Learner:
                         shapes.add(shape(texts[0]))
                     elif value == values[0]:
                         is_first_valid = False
+                if any(shape.startswith("v_wmma") and SIZED in shape for shape in shapes):
+                    break  # their formats are where others have op_sel_hi
                 if len(shapes) > 1 or (shapes and not is_first_valid):
                     result.append(selector)
                     break
@@ -670,6 +708,15 @@ class RowLearner:
         raise Problem(f"what is {operand}?")
 
     def literal(self, number: int) -> str:
+        if f"{WIDE_FILLER:#x}" in self.operands[number]:
+            for type_name in ("f64n", "f64", "b64"):
+                if all(
+                    self.split(self.ask([self.base], filler=literal.to_bytes(8, "little"))[0])[1][number]
+                    == wide_literal_text(type_name, literal)[1]
+                    for literal in WIDE_LITERAL_VALUES
+                ):
+                    return f"literal=L64{type_name}"
+            raise Problem("no type of wide literals fits")
         for type_name in ("b32", "f16", "f64", "b64", "i16", "v2f16", "b32n"):
             for literal in LITERALS:
                 text = self.ask([self.base], filler=literal.to_bytes(4, "little") * 3)[0]
@@ -723,7 +770,7 @@ class RowLearner:
             prefix = "y"
         elif prefix_mark == "w":
             prefix = "w" if width == 8 else "W"
-        elif name == "vdsty":
+        elif name == "vdsty" and len(pieces) == 2:
             prefix = "u"
         elif width == 9 and letter == "a":
             prefix = "A"
@@ -773,9 +820,11 @@ class RowLearner:
             return [*VECTOR_CODES, *(256 + code for code in SOURCE_CODES)]
         if self.layout.variant == "sdwa" and name == "sdst":
             return [0, 5, *(128 + code for code in SOURCE_CODES if code < 128)]
-        if width == 8:
-            return sorted({*SOURCE_CODES, *VECTOR_CODES})
-        return sorted({*SOURCE_CODES, 255, *(256 + code for code in VECTOR_CODES)})
+        codes = {*SOURCE_CODES, *VECTOR_CODES} if width == 8 else {*SOURCE_CODES, 255, *(256 + c for c in VECTOR_CODES)}
+        has_no_wide = self.layout.variant or self.layout.name == "TENSOR" or WITH_CONSTANT.search(self.mnemonic)
+        if has_no_wide and self.learner.book.has_wide_literals:
+            codes.remove(WIDE_LITERAL)
+        return sorted(codes)
 
     def marks(self, number: int, name: str) -> tuple[str, str, str]:
         """Return the modifiers that a source has, how its half is told, and whether a bit tells the register file."""
@@ -852,9 +901,11 @@ class RowLearner:
 
     def predicted(self, kind: CodeKind, prefix: str, halves: str, value: int) -> str | None:
         code = self.code(prefix, halves, value)
-        if code == LITERAL and not has_literals(self.layout, has_long=self.learner.has_long_literals):
+        is_literal = self.learner.book.is_literal(code)
+        if is_literal and not has_literals(self.layout, has_long=self.learner.has_long_literals):
             return None
-        named = self.learner.book.name(CodeKind(kind.bits, kind.type, "", kind.has_halves), code, 0x11223344)
+        literal = WIDE_FILLER if code == WIDE_LITERAL else 0x11223344
+        named = self.learner.book.name(CodeKind(kind.bits, kind.type, "", kind.has_halves), code, literal)
         return None if named is None else named.text.replace("/*Invalid immediate*/", "")
 
     def fits(
@@ -886,15 +937,28 @@ class RowLearner:
             and prefix == ""
             and has_literals(self.layout, has_long=self.learner.has_long_literals)
         ):
-            word = self.set(name, LITERAL)
-            for literal in LITERALS:
-                text = self.operand_texts(number, [word], filler=literal.to_bytes(4, "little") * 3)[0]
-                if text != literal_text(kind.type, literal)[1]:
-                    if text is None:
-                        break
-                    return False
+            has_wide = self.learner.book.has_wide_literals and texts.get(WIDE_LITERAL) is not None
+            if not self.fits_literals(kind.type, number, name, has_wide=has_wide):
+                return False
         if kind.class_name:
             self.sweep(kind, prefix, halves, number, name, width)
+        return True
+
+    def fits_literals(self, type_name: str, number: int, name: str, *, has_wide: bool) -> bool:
+        """Return whether literals are written as those of a type."""
+        asked: list[tuple[int, int, tuple[int, ...], Callable[[str, int], tuple[int, str]]]] = [
+            (LITERAL, 4, LITERALS, literal_text)
+        ]
+        if has_wide:
+            asked.append((WIDE_LITERAL, 8, WIDE_LITERAL_VALUES, wide_literal_text))
+        for code, size, literals, write in asked:
+            word = self.set(name, code)
+            for literal in literals:
+                text = self.operand_texts(number, [word], filler=literal.to_bytes(size, "little") * (12 // size))[0]
+                if text is None:
+                    break
+                if text != write(type_name, literal)[1]:
+                    return False
         return True
 
     def sweep(self, kind: CodeKind, prefix: str, halves: str, number: int, name: str, width: int) -> None:
@@ -911,7 +975,8 @@ class RowLearner:
         for mark in shifts:
             words = [self.set(name, value) ^ mark for value in range(1 << width)]
             for value, text in enumerate(self.operand_texts(number, words)):
-                if text and not CLASS.search(text):
+                is_wide = value == WIDE_LITERAL and width > 7 and self.learner.book.has_wide_literals
+                if text and not CLASS.search(text) and not is_wide:
                     code = self.code(prefix, halves, value) & 1023
                     match = REGISTER.match(text)
                     if match and match[1] == "a":
@@ -926,21 +991,32 @@ class RowLearner:
         class_name = f":{kind.class_name}" if kind.class_name else ""
         sized = "s" if SIZED in self.mnemonic and name in {"src0", "src1"} else ""
         if sized:
-            self.sweep_sizes(kind, name)
+            self.sweep_sizes(kind, name, prefix)
         if name == "vdata" and "tfe" in self.implied:
             sized = "t"
+            odd = 1 << self.layout.operands[name][0][0]
+            word = (self.base | bits_of(self.layout.modifiers["tfe"])) & ~odd
+            widened = self.operand_texts(0, [word | odd])[0]
+            if widened and (match := CLASS.search(widened)):
+                sized = "T"
+                self.learner.classes.setdefault(match[1], frozenset())
+                wide = CodeKind(kind.bits + 32, "", match[1])
+                saved, self.base = self.base, word
+                self.sweep(wide, prefix, "", 0, name, 8)
+                self.base = saved
         return f"{name}{role}{prefix}{bits}{kind.type}{halves}{sized}{class_name}{marks}"
 
-    def sweep_sizes(self, kind: CodeKind, name: str) -> None:
+    def sweep_sizes(self, kind: CodeKind, name: str, prefix: str) -> None:
         """Find out which codes the classes of narrower formats have."""
-        key = {"src0": "cbsz", "src1": "blgp"}[name]
+        position = POSITIONS[name]
+        key = next(pair[position] for pair in SIZE_FIELDS if pair[position] in self.layout.modifiers)
         number = {"src0": 1, "src1": 2}[name]
         saved = self.base
-        for value, bits in ((2, 192), (4, 128)):
+        for value, bits in ((2, 3 * kind.bits // 4), (4, kind.bits // 2)):
             self.base = self.set(key, value)
-            class_name = kind.class_name.replace("256", str(bits))
+            class_name = kind.class_name.replace(str(kind.bits), str(bits))
             self.learner.classes.setdefault(class_name, frozenset())
-            self.sweep(CodeKind(bits, "", class_name), "W", "", number, name, 9)
+            self.sweep(CodeKind(bits, "", class_name), prefix, "", number, name, 9)
             self.base = saved
 
     def immediate(self, number: int, name: str, width: int) -> str:
@@ -982,15 +1058,20 @@ class RowLearner:
     def modifiers(self) -> list[str]:  # noqa: C901, PLR0912, PLR0915 (modifiers have exceptions)
         result = []
         failed: list[tuple[int, Problem]] = []
+        halves = next((key for key, names in HALVES_AND_BYTES.items() if names.match(self.mnemonic)), "op_sel")
         for key, pieces in self.layout.modifiers.items():
             bits = bits_of(pieces)
+            if key in {"op_sel", *HALVES_AND_BYTES} and key != halves:
+                continue
             if key in self.implied:
                 result.append(key)
                 self.used |= bits
                 continue
             if bits & self.used:
                 bits &= ~self.used
-                if key != "op_sel" and (not bits or (bits != bits_of(pieces) and key not in {"neg_lo", "neg_hi"})):
+                if key not in {"op_sel", *HALVES_AND_BYTES} and (
+                    not bits or (bits != bits_of(pieces) and key not in {"neg_lo", "neg_hi"})
+                ):
                     continue
             width = sum(size for _, size in pieces)
             values = [0, *(1 << bit for bit in range(width)), (1 << width) - 1]
@@ -1011,7 +1092,7 @@ class RowLearner:
                 if text:
                     mnemonic, operands, tail = self.split(text)
                     same = operands == self.operands
-                    if key == "op_sel" and len(operands) == len(self.operands):
+                    if key in {"op_sel", *HALVES_AND_BYTES} and len(operands) == len(self.operands):
                         same = list(map(halved, operands)) == list(map(halved, self.operands))
                     if mnemonic == self.mnemonic and same:
                         tails[value] = tail
@@ -1041,7 +1122,7 @@ class RowLearner:
                     if value in tails
                     or value | extract(self.fixed, pieces) in tails
                     or key in {"dpp_ctrl", "dpp8"}
-                    or (SIZED in self.mnemonic and key in {"cbsz", "blgp"})
+                    or (SIZED in self.mnemonic and any(key in pair for pair in SIZE_FIELDS))
                 )
                 self.used |= insert(valid, pieces)
         for bits, problem in failed:
@@ -1085,6 +1166,12 @@ class RowLearner:
         mask = self.selected
         value = self.fixed
         own = -1
+        if self.layout.name == "VOPD3":
+            other = self.learner.layouts["VOPD3.y" if self.layout.variant == "x" else "VOPD3.x"]
+            for pieces in (other.opcode, *other.operands.values(), *other.modifiers.values()):
+                own &= ~bits_of(pieces)
+            for bit in other.bits.values():
+                own &= ~(1 << bit)
         if self.layout.name == "VOPD":  # the other bits are the other half
             own = sum(bits_of(pieces) for pieces in self.layout.operands.values()) & ~(
                 1 << 56 if self.layout.variant == "y" else 0
@@ -1249,7 +1336,7 @@ class ImageLearner(RowLearner):
 
 COUNTS = ("1", "2", "3", "1d", "2d", "3d")
 VARIANTS: dict[str, tuple[str, ...]] = {
-    "op_sel": (*(f"op_sel:{count}" for count in COUNTS), "op_sel:3db", "op_sel:3dc", "index_key"),
+    "op_sel": (*(f"op_sel:{count}" for count in COUNTS), "op_sel:3db", "op_sel:3dc"),
     "op_sel_hi": tuple(f"op_sel_hi:{count}{mark}" for count in COUNTS[:3] for mark in ("", "z")),
     "neg_lo": tuple(f"neg_lo:{count}" for count in COUNTS[:3]),
     "neg_hi": tuple(f"neg_hi:{count}" for count in COUNTS[:3]),
@@ -1260,6 +1347,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "scc": ("scc", "sc1"),
     "blgp": ("blgp", "neg:3"),
     "byte_sel_": ("byte_sel:hi",),
+    "op_sel_": ("op_sel:2da",),
     "offset": (
         "offset",
         "offset:12",

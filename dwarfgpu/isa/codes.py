@@ -16,6 +16,8 @@ from dwarfgpu.isa.instruction import OperandKind
 VECTOR = 256
 ACCUMULATION = 768
 LITERAL = 255
+WIDE_LITERAL = 254
+"""The code of a literal of 64 bits, on processors that have them; of ``src_lds_direct`` on others."""
 NOT_IN_CLASS = 2048
 """Added to the code of a register that may not stand there, whatever its class says."""
 HIGH_HALF = 1024
@@ -43,6 +45,7 @@ TYPES: dict[str, str] = {
     "b32": "f32",
     "b32n": "f32",
     "i32": "f32",
+    "i32n": "f32",
     "c32": "f32",
     "f16n": "f16",
     "v2b32": "f32",
@@ -131,8 +134,11 @@ def is_small(value: int, bits: int) -> bool:
 class CodeBook:
     """Names the codes of one generation, for waves of one size."""
 
-    def __init__(self, major: int, wave_size: int, classes: Mapping[str, frozenset[int]]) -> None:
+    def __init__(
+        self, major: int, wave_size: int, classes: Mapping[str, frozenset[int]], *, has_wide_literals: bool = False
+    ) -> None:
         self.wave_size = wave_size
+        self.has_wide_literals = has_wide_literals
         self.classes = classes
         self.last_sgpr = 105 if major >= 10 else 101
         self.first_ttmp = 108 if major >= 9 else 112
@@ -148,6 +154,12 @@ class CodeBook:
         self.null = null
         self.special_32 |= {null: "null", m0: "m0"}
         self.special_64 |= {null: "null"}
+        if has_wide_literals:
+            del self.special_32[WIDE_LITERAL]
+
+    def is_literal(self, code: int) -> bool:
+        """Return whether a code stands for a literal behind the instruction."""
+        return code == LITERAL or (code == WIDE_LITERAL and self.has_wide_literals)
 
     def bits(self, kind: CodeKind) -> int:
         """Return the number of bits of an operand."""
@@ -208,17 +220,19 @@ class CodeBook:
                 return None
             text = f"ttmp{index}" if count == 1 else f"ttmp[{index}:{index + count - 1}]"
             return CodeName(OperandKind.SPECIAL, text, code, register=text)
-        if kind.type == "r" and (128 <= code <= 208 or 240 <= code <= 248 or code == LITERAL):
+        is_literal = self.is_literal(code)
+        if kind.type == "r" and (128 <= code <= 208 or 240 <= code <= 248 or is_literal):
             return None
-        if kind.type == "c32" and (128 <= code <= 208 or 240 <= code <= 248 or code == LITERAL):
+        if kind.type == "c32" and (128 <= code <= 208 or 240 <= code <= 248 or is_literal):
             return CodeName(OperandKind.CONSTANT, f"{code:#x}", value=code)
         integer = code - 128 if 128 <= code <= 192 else 192 - code if 193 <= code <= 208 else None
         if integer is not None:
             return CodeName(OperandKind.CONSTANT, str(integer), value=integer & ((1 << bits) - 1))
         if 240 <= code <= 248:
             return self._float(kind, code, bits)
-        if code == LITERAL and kind.type != "i32":
-            value, text = literal_text(kind.type, literal)
+        if is_literal and (kind.type != "i32" or code == WIDE_LITERAL):
+            read = wide_literal_text if code == WIDE_LITERAL else literal_text
+            value, text = read(kind.type, literal)
             return CodeName(OperandKind.LITERAL, text, value=value)
         special = self.special_32.get(code) if count == 1 else self.special_64.get(code) if count == 2 else None
         if count > 2 and code == self.null:
@@ -228,7 +242,7 @@ class CodeBook:
     def _float(self, kind: CodeKind, code: int, bits: int) -> CodeName:
         value = FLOATS[TYPES[kind.type]][code - 240]
         text = FLOAT_TEXTS[code - 240]
-        if kind.type == "i16":
+        if kind.type in {"i16", "i32n"}:
             text = f"{value:#x}"
         elif code == 248 and TYPES[kind.type] == "f64":
             text = LONG_INVERSE_PI
@@ -237,7 +251,7 @@ class CodeBook:
         return CodeName(OperandKind.CONSTANT, text, value=value)
 
 
-def literal_text(type_name: str, literal: int) -> tuple[int, str]:
+def literal_text(type_name: str, literal: int) -> tuple[int, str]:  # noqa: PLR0911 (one for each kind of type)
     """Return the value of a literal of 32 bits for an operand of a type, and how it is written.
 
     One that has an inline code is written ``lit(...)``, so that an assembler encodes it the same way.
@@ -254,6 +268,8 @@ def literal_text(type_name: str, literal: int) -> tuple[int, str]:
             return literal, FLOAT_TEXTS[FLOATS["f32"].index(literal)]
         small = literal - ((literal >> 31) << 32)
         return literal, str(small) if -16 <= small <= 64 else plain
+    if type_name == "i32n":
+        return literal, str(literal - (literal >> 31 << 32)) if is_small(literal, 32) else plain
     if type_name == "b64":
         return literal, f"lit({plain})" if literal <= 64 else plain
     if type_name == "f16":
@@ -272,3 +288,30 @@ def literal_text(type_name: str, literal: int) -> tuple[int, str]:
         low = literal & 0xFFFF
         return low, f"lit({plain})" if is_inline else f"{low:#x}"
     return literal, f"lit({plain})" if is_inline else plain
+
+
+def wide_literal_text(type_name: str, literal: int) -> tuple[int, str]:
+    """Return the value of a literal of 64 bits for an operand of a type, and how it is written.
+
+    One that 32 bits would do for is written ``lit64(...)``, so that an assembler encodes it the same way.
+    """
+    if not literal >> 32:
+        return literal, f"lit64({literal:#x})"
+    if type_name in {"f64", "f64n", "b64"}:
+        bits, value = 64, literal
+    else:
+        bits, value = 16 if type_name in {"f16", "bf16"} else 32, literal & 0xFFFFFFFF
+    low = value & (1 << bits) - 1
+    shown = value & 0xFFFF if type_name in {"f16", "i16"} else value
+    if type_name != "f64n":
+        if is_small(low, bits):
+            return shown, str(low - (low >> bits - 1 << bits))
+        floats = () if type_name == "i32n" else FLOATS["f32" if type_name == "i16" else TYPES[type_name]]
+        if type_name == "v2f16n":
+            floats = tuple(number << 16 | number for number in floats)
+        if low in floats:
+            position = floats.index(low)
+            return shown, LONG_INVERSE_PI if bits == 64 and position == 8 else FLOAT_TEXTS[position]
+    if type_name in {"f64", "f64n"} and not value & 0xFFFFFFFF:
+        return value, f"{value >> 32:#x}"
+    return shown, f"{shown:#x}"

@@ -10,13 +10,13 @@ import re
 from functools import cache
 
 from dwarfgpu.immutable import evolve
-from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
+from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, WIDE_LITERAL, CodeBook, CodeKind
 from dwarfgpu.isa.formats import InstructionFormat, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
 from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
-from dwarfgpu.isa.tables import OpcodeTable, OperandSpec, generation, table
+from dwarfgpu.isa.tables import LONG_LITERALS, WIDE_LITERALS, OpcodeTable, OperandSpec, generation, table
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
@@ -31,8 +31,10 @@ NOTHING = 209
 """A code that names nothing."""
 SIZE_SHIFT = 20
 """Where the format of a matrix is, in the value of a field of a source whose width depends on it."""
-SIZES = {2: 192, 3: 192, 4: 128}
-"""The bits of matrices of 6-bit and 4-bit floats."""
+SIZES = {2: 6, 3: 6, 4: 4}
+"""The bits of the elements of matrices of 6-bit and 4-bit floats; others have 8."""
+SIZE_FIELDS = (("cbsz", "blgp"), ("matrix_a_fmt", "matrix_b_fmt"))
+"""The modifiers that say the format of the first and of the second matrix."""
 WORDS = 16
 """The bytes of the longest instruction without a literal or further addresses."""
 WITH_UNUSED_FIELDS = {"VOP1", "VOP2", "VOPC", "VOP3", "VOPD", "DS", "SOPP"}
@@ -40,13 +42,35 @@ WITH_UNUSED_FIELDS = {"VOP1", "VOP2", "VOPC", "VOP3", "VOPD", "DS", "SOPP"}
 INVALID = InstructionForm(".long", ".long", "", "", 0)
 """The form of what is not an instruction."""
 
-POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3, "data": 3, "data0": 0, "data1": 1}
+POSITIONS = {
+    "src0": 0,
+    "src1": 1,
+    "vsrc1": 1,
+    "src2": 2,
+    "vdst": 3,
+    "vdata": 3,
+    "data": 3,
+    "data0": 0,
+    "data1": 1,
+    "srcx0": 0,
+    "vsrcx1": 1,
+    "vsrcx2": 2,
+    "srcy0": 0,
+    "vsrcy1": 1,
+    "vsrcy2": 2,
+}
 """Which of the numbered bits belong to an operand: neg0 to neg2 to the sources, sel3 to the destination."""
 
 
 def has_literals(layout: InstructionFormat, *, has_long: bool) -> bool:
     """Return whether a literal can follow an instruction."""
     return layout.size == 4 or (has_long and layout.variant != "scale")
+
+
+def size_field(layout: InstructionFormat, position: int) -> Pieces:
+    """Return the field that says the format of the first or of the second matrix."""
+    names = (pair[position] for pair in SIZE_FIELDS)
+    return next(layout.modifiers[name] for name in names if name in layout.modifiers)
 
 
 def is_scalar(code: int) -> bool:
@@ -77,11 +101,16 @@ class OperandPlan:
         self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec, role, layout.name)
         self.is_matrix = layout.name == "VOP3P"
         self.role = role
-        self.is_literal = spec.prefix == "K"
+        self.is_literal = spec.prefix in {"K", "L"}
         kind = spec.kind
         self.takes_literals = (
             kind is not None and spec.prefix in {"", "A", "W"} and kind.type not in {"c32", "r", "i32"}
         )
+        self.takes_wide_literals = self.takes_literals or (kind is not None and kind.type == "i32")
+
+    def literal_size(self, key: int) -> int:
+        """Return the bytes of the literal that a field's value asks for."""
+        return 8 if self.spec.prefix == "L" or (not self.is_literal and key & CODE == WIDE_LITERAL) else 4
 
     def key(self, word: int) -> int:
         """Return the value of the field, with the marks of what changes the operand."""
@@ -150,11 +179,13 @@ class OperandPlan:
             if not (key & OFFSET_ENABLED and key & INDEX_ENABLED):
                 kind = CodeKind(32)
         if key & WIDENED:
-            kind = CodeKind(kind.bits + 32, kind.type, kind.class_name, kind.has_halves)
+            bits = kind.bits + 32
+            class_name = f"VReg_{bits}_Align2" if spec.is_aligned else kind.class_name
+            kind = CodeKind(bits, kind.type, class_name, kind.has_halves)
         if spec.is_sized:
-            bits = SIZES.get(key >> SIZE_SHIFT & 7, kind.bits)
+            bits = kind.bits * SIZES.get(key >> SIZE_SHIFT & 7, 8) // 8
             kind = CodeKind(bits, kind.type, kind.class_name.replace(str(kind.bits), str(bits)))
-        code = LITERAL if self.is_literal else self.code(key)
+        code = (WIDE_LITERAL if spec.prefix == "L" else LITERAL) if self.is_literal else self.code(key)
         if key & ACCUMULATED and not self.is_matrix and not kind.class_name.startswith("AV_"):
             # Memory instructions of GFX90A take any accumulation registers, those before take none.
             is_taken = self.decoder.has_accumulation_loads
@@ -175,7 +206,8 @@ class OperandPlan:
         if key & ABSOLUTE:
             text = f"|{text}|"
         if key & NEGATED:
-            text = f"neg({text})" if is_constant and not key & ABSOLUTE else f"-{text}"
+            is_bare = is_constant and not key & ABSOLUTE and not text.startswith("lit")
+            text = f"neg({text})" if is_bare else f"-{text}"
         return GpuOperand(
             *(named.kind, self.name, self.role, self.decoder.book.bits(kind), text, named.index, named.register),
             *(named.value, kind.type, named.half, bool(key & NEGATED), bool(key & ABSOLUTE), bool(key & EXTENDED)),
@@ -201,7 +233,9 @@ class OpcodeDecoder:
         self.writers: list[tuple[str, Writer]] = []
         self.is_branch = False
         self.has_signed_literals = SIGNED.search(name) is not None
-        self.has_literals = has_literals(layout, has_long=bool(decoder.table.names["option"]))
+        self.literal_codes = (LITERAL, WIDE_LITERAL) if decoder.book.has_wide_literals else (LITERAL,)
+        self.has_wide_literals = layout.name != "TENSOR" and layout.variant in {"", "x", "y"}
+        self.has_literals = has_literals(layout, has_long=LONG_LITERALS in decoder.table.names["option"])
         for token in tokens:
             if self._reads(token):
                 continue
@@ -218,7 +252,10 @@ class OpcodeDecoder:
         if layout.variant == "dpp8fi":
             self.writers.append(("fi", lambda value, others: " fi:1"))
         variant = layout.variant.removesuffix("fi")
-        encoding = name.partition("_")[0].upper() if layout.name == "FLAT" else layout.name
+        encoding = layout.name
+        if encoding == "FLAT":
+            segment = name.partition("_")[0]
+            encoding = "GLOBAL" if segment == "cluster" else segment.upper()
         self.form = InstructionForm(name, mnemonic, encoding, variant, opcode, tuple(self.writers))
         self.modifier_mask = 0
         for _, pieces in self.modifiers:
@@ -266,7 +303,7 @@ class OpcodeDecoder:
 
     def _plan(self, decoder: Decoder, layout: InstructionFormat, spec: OperandSpec, role: OperandRole) -> OperandPlan:
         pieces = layout.operands.get(spec.name, ())
-        if spec.code is not None or spec.prefix == "K" or spec.immediate == "off":
+        if spec.code is not None or spec.prefix in {"K", "L"} or spec.immediate == "off":
             return OperandPlan(spec, role, layout, (), (), decoder)
         if spec.immediate == "attr":
             pieces = (*layout.operands["attrchan"], *pieces)
@@ -284,8 +321,8 @@ class OpcodeDecoder:
         if spec.prefix in {"w", "W"}:
             marks.append((bits[f"acc{position}"], ACCUMULATED))
         if spec.is_sized:
-            start = layout.modifiers["cbsz" if position == 0 else "blgp"][0][0]
-            marks.extend((start + bit, 1 << SIZE_SHIFT + bit) for bit in range(3))
+            at = (shift + bit for shift, width in size_field(layout, position) for bit in range(width))
+            marks.extend((shift, 1 << SIZE_SHIFT + bit) for bit, shift in enumerate(at))
         if spec.prefix == "b":
             marks.append((layout.modifiers["offen"][0][0], OFFSET_ENABLED))
             marks.append((layout.modifiers["idxen"][0][0], INDEX_ENABLED))
@@ -299,7 +336,7 @@ class OpcodeDecoder:
             return evolve(operand, value=literal - (1 << 32) + (1 << 64))
         return operand
 
-    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:  # noqa: C901, PLR0912 (inlined)
         """Return the instruction; None if an operand is invalid or code is missing."""
         operands = []
         size = self.size
@@ -309,15 +346,21 @@ class OpcodeDecoder:
             for shift, mark in plan.marks:
                 if word >> shift & 1:
                     key |= mark
-            if plan.is_literal or (key & CODE == LITERAL and plan.takes_literals):
-                if not self.has_literals:
+            if plan.is_literal or (
+                key & CODE in self.literal_codes
+                and (plan.takes_literals or (plan.takes_wide_literals and key & CODE == WIDE_LITERAL))
+            ):
+                length = plan.literal_size(key)
+                if not self.has_literals or (length == 8 and not self.has_wide_literals):
                     return None
                 if size == self.size:
-                    size += 4
+                    size += length
                     data = code[offset + self.size : offset + size]
-                    if len(data) < 4:
+                    if len(data) < length:
                         return None
                     literal = int.from_bytes(data, "little")
+                elif size != self.size + length:
+                    return None
                 operand = self._with_literal(plan, key, literal)
             else:
                 try:
@@ -499,12 +542,13 @@ class DualRows:
     def __init__(self, first: FormatRows, second: FormatRows) -> None:
         self.mask, self.match, self.size = first.mask, first.match, first.size
         self.opcode = (*second.opcode, *first.opcode)
+        self.width = sum(width for _, width in second.opcode)
         self.first, self.second = first, second
         self.rows = cache(self._compiled)
 
     def _compiled(self, opcode: int) -> tuple[PairDecoder, ...]:
         """Return the row of two operations, if there are such."""
-        firsts, seconds = self.first.rows(opcode >> 5), self.second.rows(opcode & 31)
+        firsts, seconds = self.first.rows(opcode >> self.width), self.second.rows(opcode & (1 << self.width) - 1)
         return tuple(PairDecoder(x, y, opcode) for x in firsts for y in seconds)
 
 
@@ -515,9 +559,10 @@ class PairDecoder:
 
     def __init__(self, first: OpcodeDecoder, second: OpcodeDecoder, opcode: int) -> None:
         self.first, self.second = first, second
+        self.size = first.size
         self.ignored = first.ignored | second.ignored
         name = f"{first.form.name} :: {second.form.name}"
-        self.form = InstructionForm(name, name, "VOPD", "", opcode)
+        self.form = InstructionForm(name, name, first.form.encoding, "", opcode)
 
     def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
         """Return the instruction; None if an operand is invalid or code is missing."""
@@ -528,6 +573,8 @@ class PairDecoder:
         if first is None or second is None:
             return None
         data = max(first.data, second.data, key=len)
+        if len({first.size, second.size, self.size}) == 3:
+            return None  # they share one literal
         return GpuInstruction(self.form, first.operands + second.operands, {}, data, None, (first, second))
 
 
@@ -557,15 +604,18 @@ class Decoder:
         self.wave_size = wave_size
         self.major = major
         self.table = opcodes
-        self.book = CodeBook(major, wave_size, opcodes.classes)
+        self.book = CodeBook(
+            *(major, wave_size, opcodes.classes), has_wide_literals=WIDE_LITERALS in opcodes.names["option"]
+        )
         row = processor_named(TABLE_ALIASES.get(processor, processor))
         self.has_accumulation_loads = row is not None and row.has("agprs-saved")
         self._caches: dict[tuple[OperandSpec, OperandRole, str], dict[int, GpuOperand | None]] = {}
         self._rows = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
         simple = dict(self._rows)
         layouts: list[FormatRows | DualRows] = []
-        if "VOPD.x" in simple:
-            layouts.append(DualRows(simple.pop("VOPD.x"), simple.pop("VOPD.y")))
+        for name in ("VOPD", "VOPD3"):
+            if f"{name}.x" in simple:
+                layouts += [DualRows(simple.pop(f"{name}.x"), simple.pop(f"{name}.y"))]
         layouts += simple.values()
         layouts.sort(key=lambda rows: -rows.mask.bit_count())
         self._formats: list[tuple[FormatRows | DualRows, ...]] = []
@@ -659,7 +709,7 @@ zeros ("Literal Constants" of the ISA documents)."""
 
 DESTINATIONS = {"vdst", "sdst", "vdstx", "vdsty"}
 
-READ_ONLY = re.compile(r"s_cmpk_|s_setreg_b32$|s_waitcnt_|s_cbranch_i_fork$|s_version$")
+READ_ONLY = re.compile(r"^s_(cmpk_|setreg_b32$|waitcnt_|cbranch_i_fork$|version$)|_load_async_to_lds_")
 """Operations on a field named as a destination that they only read."""
 
 ACCUMULATING = re.compile(
@@ -692,7 +742,7 @@ def _role_of(name: str, encoding: str, field: str, position: int) -> OperandRole
         return OperandRole.DST if name.startswith("s_setreg") else OperandRole.SRC
     if field == "src0" and "swap" in name:
         return OperandRole.DST_SRC
-    if field not in DESTINATIONS or READ_ONLY.match(name):
+    if field not in DESTINATIONS or READ_ONLY.search(name):
         return OperandRole.SRC
     if (ACCUMULATING.match(name) and encoding != "VINTERP") or HALF_LOADS.search(name):
         return OperandRole.DST_SRC

@@ -36,10 +36,21 @@ from enum import Enum
 
 from dwarfgpu.immutable import field, frozen, immutable
 
-__all__ = ["CALLS", "JUMPS", "GpuInstruction", "GpuOperand", "InstructionForm", "OperandKind", "OperandRole"]
+__all__ = [
+    "CALLS",
+    "JUMPS",
+    "PC_READS",
+    "GpuInstruction",
+    "GpuOperand",
+    "InstructionForm",
+    "OperandKind",
+    "OperandRole",
+]
 
 CALLS = frozenset(("s_swappc_b64", "s_call_b64", "s_swap_pc_i64", "s_call_i64"))
 """Instructions that save the address behind them and go elsewhere."""
+PC_READS = frozenset(("s_getpc_b64", "s_get_pc_i64"))
+"""Instructions that give the address behind them."""
 JUMPS = frozenset(("s_setpc_b64", "s_set_pc_i64"))
 """Instructions that go to an address in registers, as returns do."""
 

@@ -15,12 +15,12 @@ Writer = Callable[[int, Mapping[str, int]], str]
 
 ALIASES = {
     "byte_sel:hi": "byte_sel_",
+    "op_sel:2da": "op_sel_",
     "a16:r128": "r128",
     "sc0": "glc",
     "nt": "slc",
     "sc1": "scc",
     "neg": "blgp",
-    "index_key": "op_sel",
 }
 """Modifiers whose field has another name in the formats."""
 
@@ -45,7 +45,7 @@ FLAGS = {
         "a16",
         "d16",
     ),
-    *("offen", "idxen", "done", "compr", "vm", "row_en", "high", "scale_offset"),
+    *("offen", "idxen", "done", "compr", "vm", "row_en", "high", "scale_offset", "matrix_a_reuse", "matrix_b_reuse"),
 }
 """Modifiers of one bit that are written as their name."""
 
@@ -54,6 +54,9 @@ UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 OUTPUT = ("", " mul:2", " mul:4", " div:2")
 SCOPES = ("", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS")
 LOADS = ("", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT")
+MATRIX_FORMATS = ("", *(f"MATRIX_FMT_{name}" for name in ("BF8", "FP6", "BF6", "FP4")))
+SCALE_ROWS = ("", "MATRIX_SCALE_ROW1")
+SCALE_FORMATS = ("", "MATRIX_SCALE_FMT_E5M3", "MATRIX_SCALE_FMT_E4M3")
 STORES = ("", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB")
 
 
@@ -125,6 +128,10 @@ def _omod(value: int, others: Mapping[str, int]) -> str:
 
 def _scope(value: int, others: Mapping[str, int]) -> str:
     return SCOPES[value]
+
+
+def _named(name: str, names: tuple[str, ...]) -> Writer:
+    return lambda value, others: f" {name}:{names[value] if value < len(names) else value}" if value else ""
 
 
 def _dpp8(value: int, others: Mapping[str, int]) -> str:
@@ -210,7 +217,7 @@ def writer_of(spec: str, major: int, names: Names) -> Writer:
     key, _, variant = spec.partition(":")
     if key in {"op_sel", "neg_lo", "neg_hi", "op_sel_hi", "neg"}:
         default = int(key == "op_sel_hi" and "z" not in variant)
-        kept = 0b1101 if "b" in variant else 0b1100 if "c" in variant else 0b1111
+        kept = {"b": 0b1101, "c": 0b1100, "a": 0b0011}.get(variant[-1], 0b1111)
         return bit_list(key, int(variant[0]), has_destination="d" in variant, default=default, kept=kept)
     if key in FLAGS:
         return _flag(key)
@@ -289,8 +296,16 @@ SIMPLE: dict[str, Writer] = {
     "abid": _number("abid"),
     "blgp": _number("blgp"),
     "index_key": _number("index_key"),
+    "op_sel_d": lambda value, others: " op_sel:[0,1]" if value else "",
+    "scale_sel": _number("scale_sel"),
     "wait_exp": _always("wait_exp", "{}"),
     "wait_vdst": _always("wait_vdst", "{}"),
     "wait_va_vdst": _always("wait_va_vdst", "{}"),
     "wait_vm_vsrc": _always("wait_vm_vsrc", "{}"),
+    "matrix_a_fmt": _named("matrix_a_fmt", MATRIX_FORMATS),
+    "matrix_b_fmt": _named("matrix_b_fmt", MATRIX_FORMATS),
+    "matrix_a_scale": _named("matrix_a_scale", SCALE_ROWS),
+    "matrix_b_scale": _named("matrix_b_scale", SCALE_ROWS),
+    "matrix_a_scale_fmt": _named("matrix_a_scale_fmt", SCALE_FORMATS),
+    "matrix_b_scale_fmt": _named("matrix_b_scale_fmt", SCALE_FORMATS),
 }

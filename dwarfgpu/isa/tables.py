@@ -16,11 +16,13 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.codes import CodeKind
 
 GENERATIONS = (8, 9, 10, 11, 12)
+LONG_LITERALS, WIDE_LITERALS = range(2)
+"""Numbers of options: literals behind instructions of two words, and literals of 64 bits."""
 ALIASES = {"gfx940": "gfx942", "gfx941": "gfx942", "gfx1154": "gfx1150"}
 """Processors that LLVM 22 does not know, and those whose instructions they have."""
 
 _KIND = re.compile(
-    r"([vawAWxpqyuKeb]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$"
+    r"([vawAWxpqyuKLeb]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([tTs]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$"
 )
 
 
@@ -37,11 +39,13 @@ class OperandSpec:
     """Which registers the field numbers: v vector, a accumulation, w either (A and W: codes of sources), x vector
     first (SDWA), e only scalar registers, p pairs and q quads of them; y a lane mask that is VCC unless bit 7 is set
     (SDWA); u the register of Y in a dual instruction; b the address of a buffer, which offen and idxen make longer; K
-    is the literal behind the instruction; empty for the codes of sources."""
+    is the literal behind the instruction, L one of 64 bits; empty for the codes of sources."""
     halves: str = ""
     """``h``: a bit of op_sel tells the half of a register; ``l``: bit 7 does; ``n``: only the first 128 registers."""
     is_widened: bool = False
     """Whether there is one more register when ``tfe`` is set."""
+    is_aligned: bool = False
+    """Whether the first of the registers must then have an even number."""
     is_sized: bool = False
     """Whether a format says how wide it is: cbsz that of src0, blgp that of src1."""
     can_negate: bool = False
@@ -136,7 +140,8 @@ class OpcodeTable:
             ),
             prefix=prefix,
             halves=halves,
-            is_widened=widened == "t",
+            is_widened=widened in {"t", "T"},
+            is_aligned=widened == "T",
             is_sized=widened == "s",
             can_negate="-" in marks,
             can_be_absolute="|" in marks,
@@ -185,7 +190,7 @@ def table(processor: str, wave_size: int) -> OpcodeTable:
     raise Unsupported(
         "unknown_processor",
         f"the instructions of {processor} are not known",
-        hint="they are known for GFX8, GFX9, GFX10, GFX11 and GFX12.0; `dwarfgpu targets` lists the processors",
+        hint="they are known for GFX8, GFX9, GFX10, GFX11 and GFX12; `dwarfgpu targets` lists the processors",
     )
 
 
