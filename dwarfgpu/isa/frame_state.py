@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
-from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.instruction import CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
 
 Scalar: TypeAlias = "tuple[int, int] | None"
 """A symbol and a constant; None is unknown."""
@@ -74,7 +74,7 @@ _LOADS = frozenset(("s_load_b64", "s_load_dwordx2"))
 _LANES = frozenset(("v_writelane_b32", "v_readlane_b32"))
 _VECTOR_MOVES = ("v_mov_b32", "v_accvgpr_write_b32", "v_accvgpr_read_b32", "v_accvgpr_mov_b32", "v_accvgpr_write",
                  "v_accvgpr_read")  # fmt: skip
-_KEEPS_CARRY = re.compile(r"s_(mov|movk|cmov|cselect|getpc|sext|mul|pack|swappc|nop|wait|brev|bitset)")
+_KEEPS_CARRY = re.compile(r"s_(mov|movk|cmov|cselect|get_?pc|sext|mul|pack|swap_?pc|nop|wait|brev|bitset)")
 _SCRATCH = re.compile(r"(?:scratch|buffer)_(load|store)_(dword(?:x[234])?|b(?:32|64|96|128))$")
 _INDEXED = re.compile(r"v_movrel(?!s_)|s_movreld|s_set_gpr_idx_on|v_swaprel")
 _COMPUTED = ("lds", "tfe", "idxen", "offen")
@@ -312,7 +312,7 @@ class FunctionReading:
 
     def _jump_targets(self, steps: list[Step]) -> tuple[int, ...]:
         """Return where in the function a jump goes by an address that the instructions before it compute."""
-        if all(instruction.name != "s_getpc_b64" for _pc, instruction, _action, _facts in steps):
+        if all(instruction.name not in PC_READS for _pc, instruction, _action, _facts in steps):
             return ()
         state = CodeState({}, {}, {})
         for pc, instruction, action, facts in steps[:-1]:
@@ -506,7 +506,7 @@ class FunctionReading:
     def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:  # noqa: C901, PLR0911, PLR0912 (one for each form)
         """Return an instruction with the method that executes it, and what this needs to know."""
         name, operands = instruction.name, instruction.operands
-        if name in CALLS or name == "s_getpc_b64":
+        if name in CALLS or name in PC_READS:
             return instruction, cls._call if name in CALLS else cls._get_pc, instruction
         if name in _MOVES:
             return instruction, cls._move, (operands[0].index, _source(operands[1], operands[0].count))

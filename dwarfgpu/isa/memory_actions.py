@@ -125,7 +125,12 @@ def read_registers(instruction: GpuInstruction) -> frozenset[Register]:
 
 def needed_registers(instruction: GpuInstruction, action: MemoryAction) -> frozenset[Register]:
     """Return the registers that an instruction reads, or writes at once."""
-    is_late = bool(action.counters) or instruction.name in {"s_setpc_b64", "s_swappc_b64"}
+    is_late = bool(action.counters) or instruction.name in {
+        "s_setpc_b64",
+        "s_swappc_b64",
+        "s_set_pc_i64",
+        "s_swap_pc_i64",
+    }
     return read_registers(instruction) if is_late else used_registers(instruction)
 
 
@@ -143,6 +148,10 @@ def action_of(instruction: GpuInstruction, major: int) -> MemoryAction:
     name, encoding = instruction.name, instruction.encoding
     if encoding in {"SOPP", "SOPK"}:
         return MemoryAction(waits=_waits(instruction, major)) if name.startswith("s_wait") else NO_ACTION
+    if encoding == "TENSOR":
+        return MemoryAction(STORE if "store" in name else LOAD, GLOBAL, is_direct=True, counters=("tensorcnt",))
+    if "prefetch" in name and encoding != "SMEM":
+        return NO_ACTION
     if encoding == "SMEM":
         return _scalar(instruction, major)
     if encoding in {"MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "MIMG", "VIMAGE", "VSAMPLE", "DS"}:
@@ -169,6 +178,13 @@ def _vector(instruction: GpuInstruction, major: int) -> MemoryAction:
     if name in WRITE_BACKS or name in INVALIDATES:
         return _cache_control(instruction, major)
     written = frozenset(register for operand in instruction.destinations for register in registers_of(operand))
+    if "_async_" in name:
+        operation = STORE if "store" in name else RMW if encoding == "DS" else LOAD
+        space = LOCAL if encoding == "DS" else GLOBAL
+        is_direct = operation == LOAD
+        return MemoryAction(
+            operation, space, is_direct=is_direct, counters=("asynccnt",), bits=_bits(instruction, major)
+        )
     if encoding == "DS":
         operation = _local_operation(name, has_result=bool(written))
         space = LOCAL if operation else ""
@@ -299,7 +315,7 @@ def _waits(instruction: GpuInstruction, major: int) -> tuple[tuple[str, int], ..
         return (first, value >> 8 & 63), ("dscnt", value & 63)
     if name.endswith("cnt") and name.startswith("s_wait_"):
         counter = name.removeprefix("s_wait_")
-        return ((counter, value & 63),) if counter in counters_of(major).all else ()
+        return ((counter, value & 63),) if counter in {*counters_of(major).all, "asynccnt", "tensorcnt"} else ()
     return ()
 
 

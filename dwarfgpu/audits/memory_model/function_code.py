@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject
 
-ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_branch", "s_rfe_b64", "s_endpgm_ordered_ps_done"}) | JUMPS
+ENDS = (
+    frozenset({"s_endpgm", "s_endpgm_saved", "s_branch", "s_rfe_b64", "s_rfe_i64", "s_endpgm_ordered_ps_done"}) | JUMPS
+)
 """What never goes on with the next instruction."""
 RETURN_REGISTER = 30
 """The first of the two registers of the return address (AMDGPU usage, "Call Convention")."""
