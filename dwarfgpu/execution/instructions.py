@@ -18,11 +18,10 @@ from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.narrow_operations import write_narrow
-from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW
-from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of, meaning_of_half
 from dwarfgpu.isa.tables import generation, table
 
 IDLE = re.compile(
@@ -32,6 +31,8 @@ IDLE = re.compile(
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
+WITHOUT_MEANINGS = re.compile("gfx12(5|-5)")
+"""Processors whose instructions are written as text only."""
 INTERRUPT = 1
 """The message that tells the host that something waits for it."""
 
@@ -46,6 +47,8 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
     """Write an instruction; return whether it ends the block."""
     name = instruction.name
     writer.write_mask = "m"
+    if WITHOUT_MEANINGS.match(writer.processor):
+        raise UnknownInstruction(f"no instruction of {writer.processor} has a meaning here")
     if is_idle(instruction):
         return False
     control, setting = CONTROL.get(name), SETTINGS.get(name)
@@ -193,7 +196,7 @@ def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
 def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
     pending = []
     for number, part in enumerate(instruction.components):
-        meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
+        meaning = meaning_of_half(part)
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
         function = writer.operation(meaning.name, lane_patterns.function_of(meaning.name), meaning.results[0])

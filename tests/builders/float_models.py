@@ -196,10 +196,10 @@ for _kind in ("f16", "f32", "f64"):
     on_sums(_scalar("mul"), _kind, lambda s0, s1: [(s0, s1)])
     on_sums(_scalar("fmac"), _kind, lambda d, s0, s1: [(s0, s1), (d,)])
     on_sums(f"v_fma_{_kind}", _kind, lambda s0, s1, s2: [(s0, s1), (s2,)])
+    on_sums(f"v_fmaak_{_kind} v_fmamk_{_kind}", _kind, lambda s0, s1, s2: [(s0, s1), (s2,)])
     if _narrow:
         on_sums(_scalar("sub"), _kind, lambda s0, s1: [(s0,), (-s1,)])
         on_sums(f"v_subrev_{_kind}", _kind, lambda s0, s1: [(-s0,), (s1,)])
-        on_sums(f"v_fmaak_{_kind} v_fmamk_{_kind}", _kind, lambda s0, s1, s2: [(s0, s1), (s2,)])
         for _name in ("mad", "madak", "madmk"):
             MODELS[f"v_{_name}_{_kind}"] = lambda *s, k=_kind: twice(
                 (number(s[0], k), number(s[1], k)), number(s[2], k), k

@@ -305,6 +305,14 @@ for _name in ("v_mad_u16", "v_mad_i16", "v_mad_legacy_u16", "v_mad_legacy_i16"):
     MODELS[_name] = lambda s0, s1, s2: wrap(s0 * s1 + s2, 16)
 
 
+MODELS["v_mad_u32"] = lambda s0, s1, s2: wrap(s0 * s1 + s2, 32)
+MODELS["v_add_nc_u64"] = lambda s0, s1: wrap(s0 + s1, 64)
+MODELS["v_sub_nc_u64"] = lambda s0, s1: wrap(s0 - s1, 64)
+MODELS["v_mul_u64"] = lambda s0, s1: wrap(s0 * s1, 64)
+MODELS["v_mad_nc_u64_u32"] = lambda s0, s1, s2: wrap(s0 * s1 + s2, 64)
+MODELS["v_mad_nc_i64_i32"] = lambda s0, s1, s2: wrap(signed(s0, 32) * signed(s1, 32) + s2, 64)
+
+
 @model("v_mad_u64_u32 v_mad_co_u64_u32")
 def _(s0, s1, s2):
     return wrap(s0 * s1 + s2, 64), int(s0 * s1 + s2 >= 1 << 64)
@@ -363,7 +371,7 @@ def _(s0, s1, s2):
 
 # --- Minimum, maximum, the middle, differences --------------------------------------------------------------------
 
-for _kind in ("u32", "i32", "u16", "i16"):
+for _kind in ("u32", "i32", "u16", "i16", "u64", "i64"):
     _key = partial(signed, bits=int(_kind[1:])) if _kind[0] == "i" else int
     MODELS[f"v_min_{_kind}"] = MODELS[f"v_min3_{_kind}"] = lambda *s, key=_key: min(s, key=key)
     MODELS[f"v_max_{_kind}"] = MODELS[f"v_max3_{_kind}"] = lambda *s, key=_key: max(s, key=key)
@@ -416,7 +424,7 @@ def clamped(number, low, high):
     return max(low, min(number, high))
 
 
-MODELS["v_bitop3_b16"] = MODELS["v_bitop3_b32"] = lambda *_: 0  # as no table is given
+MODELS["v_dual_bitop2_b32"] = MODELS["v_bitop3_b16"] = MODELS["v_bitop3_b32"] = lambda *_: 0  # as no table is given
 MODELS["v_prng_b32"] = lambda s0: wrap(2 * s0, 32) ^ (0b11000101 if s0 >= 1 << 31 else 0)
 MODELS["v_pack_b32_f16"] = lambda s0, s1: s0 + (s1 << 16)
 MODELS["v_sat_pk_u8_i16"] = lambda s0: sum(

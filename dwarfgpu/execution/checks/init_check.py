@@ -40,10 +40,9 @@ from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.lane_patterns import NO_LANES
 from dwarfgpu.execution.narrow_operations import converted_bits
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
-from dwarfgpu.isa.semantics.rows import MEANINGS
+from dwarfgpu.isa.semantics.rows import meaning_of_half
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
@@ -212,7 +211,7 @@ class InitCheck(KeptState):
         reads = [each for part in parts for operand in part.sources for each in cells_of(operand, writer.lanes)]
         is_partial = False
         for part in parts:
-            meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
+            meaning = meaning_of_half(part)
             if meaning is not None:
                 if "scc" in meaning.sources:
                     reads.append(SCC)

@@ -25,7 +25,7 @@ from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW
-from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of, meaning_of_half
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
 
 Lanes = Any
@@ -200,15 +200,16 @@ class PropagationWriter:
             special(self)
             return True
         if instruction.components:
+            results = list[str]()
             for number, part in enumerate(instruction.components):
-                meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
+                meaning = meaning_of_half(part)
                 if meaning is None:
                     return False
+                results.append(meaning.results[0])
                 self._evaluate(part, meaning, f"e{number}")
             for number, part in enumerate(instruction.components):
-                meaning = MEANINGS.get(part.name) or MEANINGS[single_name(part.name)]
                 self.bits.set_vector(
-                    part.destinations[0], f"e{number}[0]", f"b{BITS[meaning.results[0]]}", part, clamps=False
+                    part.destinations[0], f"e{number}[0]", f"b{BITS[results[number]]}", part, clamps=False
                 )
             return True
         if name.startswith("v_pk_"):

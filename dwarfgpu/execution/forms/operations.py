@@ -15,7 +15,7 @@ from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 from dwarfgpu.isa.semantics.llvm import LlvmWriter
 from dwarfgpu.isa.semantics.rounding import NEAREST, direction
-from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of, meaning_of_half
 
 
 def write_operation(writer: FormWriter, instruction: GpuInstruction) -> bool:
@@ -122,7 +122,7 @@ def _vector(writer: FormWriter, instruction: GpuInstruction, meaning: Instructio
 def _dual(writer: FormWriter, instruction: GpuInstruction) -> None:
     found = []
     for part in instruction.components:
-        meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
+        meaning = meaning_of_half(part)
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no text here")
         _check(writer, part, meaning.results[0])

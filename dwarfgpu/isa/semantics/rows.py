@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas, single_name
 from dwarfgpu.isa.instruction import GpuInstruction
 from dwarfgpu.isa.semantics.columns import Columns, clamped_function
 from dwarfgpu.isa.semantics.numbers import number_function
@@ -101,3 +101,11 @@ def meaning_of(instruction: GpuInstruction, generation: int) -> InstructionMeani
     if generation <= 8:
         name = CARRYING_ON_GFX8.get(name, name)
     return MEANINGS.get(name if table is None else f"{name}_{table:#04x}")
+
+
+def meaning_of_half(part: GpuInstruction) -> InstructionMeaning | None:
+    """Return what half of a dual instruction computes; None if no row says it."""
+    name = part.name
+    if name == "v_dual_bitop2_b32":  # the bits of a third source would be 0
+        return MEANINGS[f"v_dual_bitop2_b32_{3 * (part.modifiers.get('bitop3', 0) & 0x55):#04x}"]
+    return MEANINGS.get(name) or MEANINGS.get(single_name(name))
