@@ -7,7 +7,6 @@ is defined in the lanes in which it has been written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -17,8 +16,8 @@ import numpy as np
 
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, shape_of
-from dwarfgpu.execution.batch import M0, VCC, WaveBatch, lane_flags, number_of
-from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter
+from dwarfgpu.execution.batch import VCC, WaveBatch, lane_flags, number_of
+from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.checks.findings import (
     INIT,
@@ -33,16 +32,27 @@ from dwarfgpu.execution.checks.findings import (
     Padding,
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
+from dwarfgpu.execution.checks.touched_cells import (
+    ACCESSES,
+    BRANCHES,
+    CLEARS,
+    CONTROL,
+    SCC,
+    Cell,
+    TouchedCells,
+    cells_of,
+    is_by_lane,
+    touched_by,
+)
 from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, UNDEFINED_BITS, FollowedBits
-from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, PropagationWriter, cells_of, compiled
+from dwarfgpu.execution.checks.undefined_writer import PropagationWriter, compiled
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.lane_patterns import NO_LANES
 from dwarfgpu.execution.narrow_operations import converted_bits
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
-from dwarfgpu.isa.semantics.rows import meaning_of_half
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
@@ -52,15 +62,6 @@ if TYPE_CHECKING:
 Lanes = Any
 NONE = 0
 """The undefined bits of a scalar register that has none. It is told by identity."""
-_ALWAYS_DEFINED = re.compile(
-    r"s_(getpc_b64|getreg_b32|memtime|memrealtime|sendmsg_rtn_b\d+|get_barrier_state)|ds_(append|consume)"
-)
-_ENCODINGS = frozenset(("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "DS"))
-_ADDRESSES = frozenset(("vaddr", "saddr", "addr", "sbase", "soffset", "offset", "srsrc", "rsrc"))
-_KEEPS = re.compile("_mix|v_writelane|v_permlane64|swap")
-"""Operations that may keep a part of their destination, or all of it."""
-_OTHER_LANES = re.compile(r"v_(readlane|writelane|readfirstlane|permlane|interp)|ds_|s_")
-_BRANCHES = {"s_cbranch_scc0": SCC, "s_cbranch_scc1": SCC, "s_cbranch_vccz": ("s", VCC), "s_cbranch_vccnz": ("s", VCC)}
 
 
 @frozen
@@ -88,7 +89,7 @@ MOST_ORIGINS = 8
 class InitCheck(KeptState):
     """Follows undefined bits, and tells where they count."""
 
-    CHANGING: ClassVar[tuple[str, ...]] = "found", "_in_memory", "_read_at", "_partly"
+    CHANGING: ClassVar[tuple[str, ...]] = "found", "_in_memory", "_read_at", "_partly", "_copies"
     followed: FollowedBits = UNDEFINED_BITS
 
     def __init__(
@@ -123,8 +124,14 @@ class InitCheck(KeptState):
         a row for each of them."""
         self._read_at: dict[UndefinedOrigin, tuple[Lanes, Lanes]] = {}
         """Where lanes have read the undefined bytes of an origin, likewise; -1 for lanes that have not."""
-        self._partly: dict[Cell, int] = {}
-        """The latest instructions that have written registers in some lanes only, and left undefined bits in others."""
+        self._partly: Any = np.zeros((0, 0), np.int64)
+        """By wave and vector register, the latest instruction that has written it in some lanes only, and left
+        undefined bits in others; 0 if none has."""
+        self._copies: Any = np.zeros((0, 0), np.int64)
+        """Likewise, one more than the private address whose undefined bits it has, with the same origins; 0 if none."""
+        self._moved: tuple[Cell, ...] = ()
+        self._loaded_at: list[Any] = []
+        """The registers that the present instruction stores, and the private addresses of what it has loaded."""
         self._loads: list[Origins | None] = []
         self._given: list[Origins | None] = []
         self._stores = 0
@@ -134,6 +141,7 @@ class InitCheck(KeptState):
         """Begin with the memory of other waves."""
         self.memory.use(local, group_of, scratch)
         self._read_at.clear()
+        self._partly = self._copies = np.zeros((0, 0), np.int64)
         self._in_memory = {key: origin for key, origin in self._in_memory.items() if key[0] not in (LOCAL, SCRATCH)}
 
     def saved(self) -> dict[str, Any]:
@@ -149,24 +157,19 @@ class InitCheck(KeptState):
 
     def write(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
         """Write what follows undefined bits through an instruction, in front of it."""
-        name, lanes = instruction.name, writer.lanes
-        if instructions.is_idle(instruction):
+        touched = touched_by(instruction, writer.lanes, writer.mode)
+        if touched is None:
             return
         self.open(writer)
-        if name in instructions.CONTROL:
-            self._write_control(writer, instruction, address)
-            return
-        written = (operand for part in instruction.components or (instruction,) for operand in part.destinations)
-        dsts = [each for operand in written for each in cells_of(operand, lanes)]
-        if name in instructions.SETTINGS or _ALWAYS_DEFINED.match(name) or name == "s_set_gpr_idx_idx":
-            dsts += [("s", M0)] if "gpr_idx" in name else []
-            self._write_clear(writer, dsts, address)
-        elif name == "s_barrier_signal_isfirst":
-            self._write_clear(writer, [SCC], address)
-        elif instruction.encoding in _ENCODINGS and name not in instructions.SPECIAL_FORMS:
-            self._write_memory(writer, instruction, address, dsts)
+        if touched.does == CONTROL:
+            self._write_control(writer, instruction, address, touched)
+        elif touched.does == CLEARS:
+            self._write_address(writer, touched.addresses, address)
+            self._write_clear(writer, touched.written, address)
+        elif touched.does == ACCESSES:
+            self._write_memory(writer, instruction, address, touched)
         else:
-            self._write_calculation(writer, instruction, address, dsts)
+            self._write_calculation(writer, instruction, address, touched)
 
     def open(self, writer: BlockWriter) -> None:
         """Write what names the bits that this check follows, where a block begins or another check has done so."""
@@ -175,74 +178,48 @@ class InitCheck(KeptState):
             start = f"uz = {writer.name(self.followed.of)}(b)"
             writer.write(f"{start}; uv = uz.vector; ua = uz.accumulation; us = uz.scalar")
 
-    def _write_control(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-        cell = _BRANCHES.get(instruction.name)
+    def _write_control(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, touched: TouchedCells
+    ) -> None:
+        cell = BRANCHES.get(instruction.name)
         if cell is not None:
             text = _text(cell)
             writer.write(f"if {text} is not D: {writer.name(self._branch)}(b, {address}, {cell!r})")
-        cells = [each for operand in instruction.sources for each in cells_of(operand, writer.lanes)]
-        if cells:
-            self._write_address(writer, cells, address)
-        self._write_clear(
-            writer, [each for operand in instruction.destinations for each in cells_of(operand, writer.lanes)], address
-        )
+        self._write_address(writer, touched.addresses, address)
+        self._write_clear(writer, touched.written, address)
 
-    def _write_address(self, writer: BlockWriter, cells: Iterable[Cell], address: int) -> None:
-        cells = tuple(dict.fromkeys(cells))
+    def _write_address(self, writer: BlockWriter, cells: tuple[Cell, ...], address: int) -> None:
         if cells:
             condition = " or ".join(f"{_text(each)} is not {_none(each)}" for each in cells)
             writer.write(f"if {condition}: {writer.name(self._address)}(b, {address}, {cells!r})")
 
     def _write_clear(self, writer: BlockWriter, cells: Iterable[Cell], address: int) -> None:
-        if texts := [self._clear_text(writer, each, address) for each in dict.fromkeys(cells)]:
+        if texts := [self._clear_text(writer, each, address) for each in cells]:
             writer.write("; ".join(texts))
 
     def _clear_text(self, writer: BlockWriter, cell: Cell, address: int) -> str:
         text = _text(cell)
         if cell[0] in "va":
-            clear = f"{writer.name(self.cleared)}(m, {text}, {cell!r}, {address})"
+            clear = f"{writer.name(self.cleared)}(b, m, {text}, {cell!r}, {address})"
             return f"{text} = Z if m is None or {text} is Z else {clear}"
         return f"{text} = D"
 
     def _write_calculation(
-        self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, touched: TouchedCells
     ) -> None:
-        parts = instruction.components or (instruction,)
-        reads = [each for part in parts for operand in part.sources for each in cells_of(operand, writer.lanes)]
-        is_partial = False
-        for part in parts:
-            meaning = meaning_of_half(part)
-            if meaning is not None:
-                if "scc" in meaning.sources:
-                    reads.append(SCC)
-                if {"mask", "vcc"} & set(meaning.sources):
-                    reads.append(("s", VCC))
-                if {"scc", "nonzero"} & set(meaning.results):
-                    dsts.append(SCC)
-                is_partial |= any(kind[1:] == "16" for kind in meaning.results)
-            registers = [operand.register for operand in part.destinations]
-            is_partial |= part.variant not in ("", "scale") or any(
-                operand.half is not None for operand in part.destinations
-            )
-            is_partial |= writer.lanes == 64 and bool({"vcc_lo", "vcc_hi"} & set(registers))
-        name = instruction.name
-        is_relative = "movrel" in name or "swaprel" in name
-        is_partial |= bool(_KEEPS.search(name))
-        if is_partial:
-            reads += dsts
-        reads = list(dict.fromkeys(reads))
-        step = UndefinedStep(self, writer, instruction, address, tuple(reads), tuple(dict.fromkeys(dsts)))
+        name, reads = instruction.name, touched.read
+        step = UndefinedStep(self, writer, instruction, address, reads, touched.written)
         call = f"{writer.name(step)}(b)"
-        if is_relative or (writer.mode & INDEX_ENABLE and name.startswith("v_")):
+        if touched.is_by_number:
             step.is_always = True
             writer.write(call)
             return
-        clear = [self._clear_text(writer, each, address) for each in step.dsts]
-        if is_partial:  # then the destinations are among what has no undefined bits
-            clear = []
         if not reads:
-            self._write_clear(writer, dsts, address)
+            self._write_clear(writer, touched.written, address)
             return
+        clear = [self._clear_text(writer, each, address) for each in touched.written]
+        if touched.is_partial:  # then the destinations are among what has no undefined bits
+            clear = []
         condition = " and ".join(f"{_text(each)} is {_none(each)}" for each in reads)
         writer.write(f"if {condition}: {'; '.join(clear) or 'pass'}")
         if name in ("v_writelane_b32", "v_readlane_b32"):
@@ -267,46 +244,53 @@ class InitCheck(KeptState):
         texts.append(f"not {writer.name(has_bits)}({lanes})")
         writer.write(f"elif {' and '.join(texts)}: {_text(target)} = D")
 
-    def _write_memory(self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]) -> None:
-        lanes = writer.lanes
-        at = [
-            each for operand in instruction.operands if operand.name in _ADDRESSES for each in cells_of(operand, lanes)
-        ]
-        self._write_address(writer, at, address)
-        shape = shape_of(instruction.name)
-        given = [operand for operand in instruction.sources if operand.name not in _ADDRESSES]
-        data = [each for operand in given for each in cells_of(operand, lanes)]
+    def _write_memory(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, touched: TouchedCells
+    ) -> None:
+        self._write_address(writer, touched.addresses, address)
+        shape, formatted = shape_of(instruction.name), FORMATTED.match(instruction.name)
         is_scalar = instruction.encoding == "SMEM"
-        formatted = FORMATTED.match(instruction.name)
-        others = r"ds_(wrxchg2|storexchg_2)|.*addtid|.*_lds"
-        is_known = shape is not None or is_scalar or formatted is not None or re.match(others, instruction.name)
-        if not is_known:
-            self._write_clear(writer, dsts, address)
-            return
         is_global = is_scalar or formatted is not None or (shape is not None and shape.space == "global")
-        step = MemoryStep(self, writer, instruction, address, tuple(data), tuple(dict.fromkeys(dsts)))
+        step = MemoryStep(self, writer, instruction, address, touched.data, touched.written)
         call = f"{writer.name(step)}(b)"
         if not is_global:
             writer.write(call)
             return
-        conditions = [f"{_text(each)} is {_none(each)}" for each in dict.fromkeys(data)]
+        conditions = [f"{_text(each)} is {_none(each)}" for each in touched.read]
         conditions.append(f"not {writer.name(self.memory)}.has_undefined")
-        clear = [self._clear_text(writer, each, address) for each in dict.fromkeys(dsts)]
-        if (shape is not None and shape.half is not None) or (formatted is not None and "d16" in instruction.name):
-            clear = []
-            conditions += [f"{_text(each)} is Z" for each in dict.fromkeys(dsts)]
+        clear = [] if touched.is_partial else [self._clear_text(writer, each, address) for each in touched.written]
         writer.write(f"if {' and '.join(conditions)}: {'; '.join(clear) or 'pass'}")
         writer.write(f"else: {call}")
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    def cleared(self, mask: Lanes, old: Lanes, cell: Cell, pc: int) -> Lanes:
+    def cleared(self, batch: WaveBatch, mask: Lanes, old: Lanes, cell: Cell, pc: int) -> Lanes:
         """Return the undefined bits of a register after it has been written in some lanes."""
         left = np.where(mask, np.uint32(0), old)
         if not left.any():
             return DEFINED
-        self._partly[cell] = pc
+        waves = batch.waves[np.broadcast_to(left.any(axis=1), (batch.count,))]
+        self.partly(batch)[waves, self._number(batch, cell)] = pc
         return left
+
+    def partly(self, batch: WaveBatch) -> Any:
+        """Return the numbers of `_partly`."""
+        self._partly = self._of_registers(self._partly, batch)
+        return self._partly
+
+    def copies(self, batch: WaveBatch) -> Any:
+        """Return the numbers of `_copies`; forms move them without a look."""
+        self._copies = self._of_registers(self._copies, batch)
+        return self._copies
+
+    def _of_registers(self, numbers: Any, batch: WaveBatch) -> Any:
+        shape = len(self.memory.group_of), len(batch.vector) + len(batch.accumulation)
+        return numbers if numbers.shape == shape else np.zeros(shape, np.int64)
+
+    @staticmethod
+    def _number(batch: WaveBatch, cell: Cell) -> int:
+        """Return the number of a vector register; accumulation registers are behind the others."""
+        return cell[1] + (len(batch.vector) if cell[0] == "a" else 0)
 
     def clear(self, batch: WaveBatch, cell: Cell, pc: int) -> None:
         """Mark a register as written."""
@@ -319,7 +303,7 @@ class InitCheck(KeptState):
             registers = known.vector if file == "v" else known.accumulation
             old = registers[index]
             registers[index] = (
-                DEFINED if batch.mask is None or old is DEFINED else self.cleared(batch.mask, old, cell, pc)
+                DEFINED if batch.mask is None or old is DEFINED else self.cleared(batch, batch.mask, old, cell, pc)
             )
 
     def number(self, *origins: UndefinedOrigin) -> Origins:
@@ -375,6 +359,8 @@ class InitCheck(KeptState):
         """Take note of where the undefined bits of results come from."""
         known, noted = self.followed.of(batch), self.followed.origins(batch)
         for cell in cells:
+            if self._copies.size and cell[0] in "va":
+                self._copies[batch.waves, self._number(batch, cell)] = 0
             bits, (file, index) = self.bits_of(batch, cell), cell
             if bits is DEFINED:
                 continue
@@ -437,6 +423,7 @@ class InitCheck(KeptState):
             words[number] = word = padding.without(start + place, words[number])
             found = _undefined_bytes(batch, address, flags, word)
             origins: Origins | None = None
+            copied = None
             if found is not None:
                 at, size, bits, first = found[0] + place, *found[1:]
                 origin = UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size)
@@ -446,7 +433,10 @@ class InitCheck(KeptState):
                 _put(self._read_at, origin, batch, np.where(is_read, places, -1))
                 written = self._written(batch, space, at)
                 origins = np.where(word != 0, np.where(written != 0, written, here), NOT_KNOWN)
+                if space == SCRATCH and word.dtype.itemsize == 4 and ((word == 0) | (written != 0)).all():
+                    copied = address + place
             self._loads.append(origins)
+            self._loaded_at.append(copied)
             place += word.dtype.itemsize
 
     def _written(self, batch: WaveBatch, space: str, at: int) -> Origins:
@@ -468,6 +458,19 @@ class InitCheck(KeptState):
             origins = np.where(batch.mask, origins, self._written(batch, *place))
         _put(self._in_memory, place, batch, origins)
 
+    def _note_copy(self, batch: WaveBatch, address: Any, number: int, word: Lanes) -> None:
+        """Take note of which register has the same undefined bits as what it has been written to."""
+        if not self._copies.size:
+            return
+        rows = self._copies[batch.waves]
+        cell = self._moved[number] if number < len(self._moved) else SCC
+        origins = self.followed.origins(batch).get(cell)
+        is_known = cell[0] in "va" and origins is not None and word.dtype.itemsize == 4 and isinstance(address, int)
+        rows[rows == address + 1 if is_known else rows != 0] = 0
+        if is_known and ((word == 0) | (origins != 0)).all():
+            rows[:, self._number(batch, cell)] = address + 1
+        self._copies[batch.waves] = rows
+
     def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         """Take note of where undefined bits come from that are written to memory of a wave, and report others."""
         place = 0
@@ -479,6 +482,7 @@ class InitCheck(KeptState):
                 found = _undefined_bytes(batch, address, flags, word)
                 if found is not None:
                     self._note_written(batch, (space, found[0] + place), origins)
+                    self._note_copy(batch, address + place, number, word)
             elif (left := flags & (self.padding.without(address + address.dtype.type(place), word) != 0)).any():
                 self._add(wrong, left, origins, self.pc)
             place += word.dtype.itemsize
@@ -495,7 +499,7 @@ class InitCheck(KeptState):
 
     def load(self, batch: WaveBatch, step: MemoryStep) -> None:
         """Follow undefined bits from and to memory."""
-        self.pc, self._loads, self._stores = step.address, [], 0
+        self.pc, self._loads, self._loaded_at, self._stores, self._moved = step.address, [], [], 0, step.reads
         self._given = [self.find(batch, (each,), step.address) for each in step.reads]
         try:
             step.run(batch)
@@ -508,6 +512,13 @@ class InitCheck(KeptState):
                     self.finish(batch, (cell,), origins)
             else:
                 self.finish(batch, step.dsts, next((each for each in loads if each is not None), None))
+            if self._copies.size and len(self._loaded_at) == len(step.dsts):
+                for cell, row in zip(step.dsts, self._loaded_at, strict=True):
+                    if cell[0] in "va" and isinstance(row, int):
+                        self._copies[batch.waves, self._number(batch, cell)] = row + 1
+            for cell in step.dsts if batch.mask is not None else ():
+                if cell[0] in "va" and (bits := self.bits_of(batch, cell)) is not DEFINED:
+                    self.cleared(batch, batch.mask, bits, cell, step.address)
 
     # --- Where they count -----------------------------------------------------------------------------------------
 
@@ -569,8 +580,9 @@ class InitCheck(KeptState):
             elif origin.register is not None:
                 file, index = origin.register
                 register = "scc" if file == "scc" else "vcc" if origin.register == ("s", VCC) else f"{file}{index}"
-                if origin.register in self._partly:
-                    sides.insert(0, self.side(LEFT_OUT, self._partly[origin.register], wave, lanes))
+                at = self.partly(batch)[batch.waves[row], self._number(batch, origin.register)] if file in "va" else 0
+                if at:
+                    sides.insert(0, self.side(LEFT_OUT, int(at), wave, lanes))
             if address is not None and origin.space == "local":
                 address &= 0xFFFFFFFF
             finding = self.found[key] = CheckFinding(
@@ -615,8 +627,7 @@ class UndefinedStep:
         self.dsts = dsts
         self.written = 0xFFFFFFFF
         name = instruction.name
-        self.is_by_lane = not instruction.variant.startswith("dpp") and not _OTHER_LANES.match(name)
-        self.is_by_lane &= matrix_of(name) is None
+        self.is_by_lane = is_by_lane(instruction)
         sources = [cells_of(operand, self.model.lanes) for operand in self.instruction.sources]
         cells = (*sources, [("s", VCC)])[:3]
         self.select = cells if self.is_by_lane and self.instruction.name.startswith("v_cndmask") and cells[2] else None

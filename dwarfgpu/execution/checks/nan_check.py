@@ -36,8 +36,8 @@ from dwarfgpu.execution.checks.findings import (
     Padding,
 )
 from dwarfgpu.execution.checks.init_check import NOT_KNOWN, InitCheck
+from dwarfgpu.execution.checks.touched_cells import SCC, Cell, TouchedCells, cells_of
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, FollowedBits
-from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, cells_of
 from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
@@ -189,12 +189,12 @@ class NanCheck(InitCheck):
         self._looks = []
 
     def _write_calculation(
-        self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, touched: TouchedCells
     ) -> None:
         if any(look is not None and look.kind == COMPARED for look in self._looks):
-            self._write_clear(writer, dsts, address)
+            self._write_clear(writer, touched.written, address)
         else:
-            super()._write_calculation(writer, instruction, address, dsts)
+            super()._write_calculation(writer, instruction, address, touched)
 
     def has_nan(self, batch: WaveBatch, apart: tuple[Cell, ...]) -> Lanes:
         """Return which lanes have a NaN that nothing here has made, in any register but some.

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution import instructions, lane_moves
-from dwarfgpu.execution.batch import M0, VCC, VCC_HI, number_of
-from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, code_of, needed
+from dwarfgpu.execution.batch import M0, number_of
+from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, code_of, needed
+from dwarfgpu.execution.checks.touched_cells import NO_BITS
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, FollowedBits
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.immutable import evolve
@@ -29,11 +30,6 @@ from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
 
 Lanes = Any
-Cell = tuple[str, int]
-"""A register: v, a or s and its number, or scc."""
-SCC: Cell = "scc", 0
-_FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a", OperandKind.SGPR: "s"}
-_NO_BITS = ("exec", "exec_lo", "exec_hi", "execz", "src_execz", "null", "src_vccz", "vccz")
 _M0 = re.compile(rf"\bs\[{M0}\]")
 _INDEX = re.compile(rf"\bs\[{M0}\](?= & 0xff\b)")
 """M0 where it counts registers."""
@@ -45,26 +41,6 @@ MOVES = frozenset((
 ))  # fmt: skip
 """Operations that move bits and do nothing else; M0 counts registers."""
 _RELATIVE = re.compile("mov?rel|swaprel")
-
-
-def cells_of(operand: GpuOperand, lanes: int) -> list[Cell]:
-    """Return the registers of an operand that have undefined bits."""
-    file = _FILES.get(operand.kind)
-    if file is not None:
-        return [(file, operand.index + number) for number in range(max(operand.count, 1))]
-    register = operand.register
-    if operand.kind is not OperandKind.SPECIAL or register in _NO_BITS:
-        return []
-    if register in ("scc", "src_scc"):
-        return [SCC]
-    if register.startswith("vcc"):
-        last = VCC if lanes == 64 or (register != "vcc_hi" and operand.bits <= 32) else VCC_HI
-        return [("s", number) for number in range(VCC_HI if register == "vcc_hi" and lanes == 32 else VCC, last + 1)]
-    if register in SPECIAL:
-        return [("s", SPECIAL[register] + number) for number in range(2 if operand.bits > 32 else 1)]
-    if register.startswith("ttmp"):
-        return [("s", 108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0))]
-    return []
 
 
 class UndefinedWriter(BlockWriter):
@@ -84,7 +60,7 @@ class UndefinedWriter(BlockWriter):
         return "0" if is_constant else super().scalar(operand, bits)
 
     def special(self, register: str, index: int, bits: int) -> str:
-        return "0" if register in _NO_BITS else super().special(register, index, bits)
+        return "0" if register in NO_BITS else super().special(register, index, bits)
 
     def set_scalar(self, operand: GpuOperand, text: str, bits: int | None = None) -> None:
         if operand.register in ("exec", "exec_lo", "exec_hi"):

@@ -150,7 +150,8 @@ def missed(instruction, processor, lanes, seed):
     options = {"lanes": lanes, "scratch_base": 0x80000, "apertures": (1 << 48, 2 << 48)}
     check = InitCheck(memory, CheckSettings(frozenset()), lambda *_: None, lambda: 0, generation=generation, **options)
     plain = MemoryAccess(memory, **options)
-    plain.use(np.zeros((WAVES, 64), np.uint8), np.arange(WAVES), np.zeros((WAVES, 64 * lanes), np.uint8))
+    for used in (plain, check):
+        used.use(np.zeros((WAVES, 64), np.uint8), np.arange(WAVES), np.zeros((WAVES, 64 * lanes), np.uint8))
     functions = []
     for is_checked in (False, True):
         writer = BlockWriter(lanes, batch.mode)
