@@ -198,10 +198,17 @@ class WaveBatch:
         joined.calls = self.calls
         if isinstance(self.calls, list) or any(batch.calls is not self.calls for batch in others):
             joined.calls = shared_calls([calls for batch in batches for calls in batch.each_calls()])
-        for name, own in self.beside.items():  # waves that have executed nothing have none
-            if all(name in batch.beside for batch in batches):
-                joined.beside[name] = own.join([batch.beside[name] for batch in batches[1:]], counts)
+        joined.beside = self.joined_beside(batches)
         return joined
+
+    def joined_beside(self, batches: list[WaveBatch]) -> dict[str, Any]:
+        """Return what checks keep beside some batches, this one first; waves that have executed nothing have none."""
+        counts = [batch.count for batch in batches]
+        return {
+            name: own.join([batch.beside[name] for batch in batches[1:]], counts)
+            for name, own in self.beside.items()
+            if all(name in batch.beside for batch in batches)
+        }
 
     def copy(self) -> WaveBatch:
         """Return the same waves, which then change on their own."""

@@ -188,7 +188,8 @@ class Device:
 
     def use_compiled(self) -> None:
         """Let instructions be compiled, or no more, as the machine says now."""
-        jit = self.machine.jit if self.machine.checks is None else "off"
+        checks = self.machine.checks
+        jit = self.machine.jit if checks is None or checks.can_be_compiled else "off"
         jit = self.automatic if jit == "auto" else jit
         if jit == self._jit:
             return

@@ -116,7 +116,7 @@ class CheckedMemory(MemoryAccess):
         self._behind_local: set[int] = set()
         """Instructions directly behind waits for stores to global memory, and for local memory."""
         super().__init__(memory, **others)
-        self.watch_waves = self._wave_access
+        self.watch_waves = self._wave_access if RACE in settings.checks else None
 
     @property
     def findings(self) -> list[CheckFinding]:
@@ -751,8 +751,6 @@ class CheckedMemory(MemoryAccess):
 
     def _wave_access(self, space: str, address: Any, size: int, done: str) -> None:
         """Look at an access of whole waves."""
-        if RACE not in self.settings.checks:
-            return
         count = len(self.races.waves)
         addresses = np.broadcast_to(np.asarray(address, np.uint64).reshape(-1), (count,)).astype(np.int64)
         if space != GLOBAL:

@@ -100,6 +100,11 @@ class CheckSettings:
     preloaded: tuple[int, int, int] = (0, 0, 0)
     """The first scalar register that arguments are preloaded into, how many there are, and of which word on."""
 
+    @property
+    def can_be_compiled(self) -> bool:
+        """Whether forms do all that is checked."""
+        return self.checks == {INIT}
+
 
 @frozen
 class NamedArray:

@@ -28,11 +28,12 @@ class UndefinedRegisters:
         """Where those of registers come from: a number for each wave and lane, 0 for the register itself."""
 
     def part(self, index: Any, count: int) -> UndefinedRegisters:
-        """Return those of some waves."""
+        """Return those of some waves; of a slice, which is all, a copy."""
         flags = np.zeros(count, bool)
         flags[index] = True
         origins = {cell: column[flags] if len(column) == count else column for cell, column in self.origins.items()}
-        return UndefinedRegisters(self.registers.part(flags), origins)
+        registers = self.registers.copy() if isinstance(index, slice) else self.registers.part(flags)
+        return UndefinedRegisters(registers, origins)
 
     def join(self, others: Sequence[UndefinedRegisters], counts: list[int]) -> UndefinedRegisters:
         origins, parts = {}, [self, *others]

@@ -7,13 +7,14 @@ Python executes the instruction: it knows what is wrong, and says it.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCALAR_LOAD, SCRATCH, SIZES, AccessShape, shape_of
 from dwarfgpu.execution.block_writer import needed, register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
 from dwarfgpu.execution.forms.buffers import buffer_places, stack_row
-from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
+from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, Move
 from dwarfgpu.execution.forms.layout import Place, Rule
 from dwarfgpu.execution.forms.memory_functions import (
     CHECK_LOCAL,
@@ -80,23 +81,38 @@ def _write_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
     if _write_private_row(writer, instruction, shape, registers, is_load=is_load):
         return
     if shape.space == LOCAL and shape.size == 4:
-        _move_local(writer, instruction, shape, registers, is_load=is_load)
-        return
-    places = _places(writer, instruction, shape)
+        find = partial(_local_move, writer, instruction, shape, is_load=is_load)
+    else:
+        find = partial(_found_move, writer, instruction, shape, half, is_load=is_load)
+    move, finish = find(), writer.beside(find, len(registers), is_load=is_load)
     writer.end_checks()
-    rows = [writer.know(register) if is_load else writer.row(register)[0] for register in registers]
-    if shape.size < 4:
-        _move_parts(writer, places.start, shape, rows[0], half, is_load=is_load)
-        return
-    helper = _helper(writer, READ if is_load else WRITE)
-    numbers = f"i64 {writer.active_lanes()}, i64 {places.step}, i64 {shape.count}, ptr {rows[0]}"
-    writer.ir.do(f"call void {helper}(ptr {places.start}, {numbers})")
+    finish()
+    move([writer.know(register) if is_load else writer.row(register)[0] for register in registers])
 
 
-def _move_local(
-    writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, registers: list[int], *, is_load: bool
-) -> None:
-    """Move dwords between registers and local memory."""
+def _found_move(
+    writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, half: int | None, *, is_load: bool
+) -> Move:
+    """Write the search for the places of lanes; return what moves their numbers."""
+    places = _places(writer, instruction, shape)
+
+    def move(rows: list[str]) -> None:
+        if shape.size < 4:
+            _move_parts(writer, places.start, shape, rows[0], half, is_load=is_load)
+        else:
+            _move_dwords(writer, READ if is_load else WRITE, places, shape.count, rows[0])
+
+    return move
+
+
+def _move_dwords(writer: FormWriter, helper: str, places: _Places, count: int, row: str) -> None:
+    """Move dwords between places and rows that follow each other."""
+    numbers = f"i64 {writer.active_lanes()}, i64 {places.step}, i64 {count}, ptr {row}"
+    writer.ir.do(f"call void {_helper(writer, helper)}(ptr {places.start}, {numbers})")
+
+
+def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, *, is_load: bool) -> Move:
+    """Write the check of dwords of local memory; return what moves them."""
     numbers, whole = writer.row(writer.vector_register(needed(instruction, "addr")))[0], writer.vectors.type(WORD)
     offsets = [writer.number(offset) for offset in local_offsets(instruction, shape)]
     if is_load:  # it may write the register that has the places
@@ -105,19 +121,22 @@ def _move_local(
         numbers = kept
     for offset in offsets:
         _check_local(writer, shape, numbers, offset)
-    writer.end_checks()
-    rows = [writer.know(register) if is_load else writer.row(register)[0] for register in registers]
-    helper, local = _helper(writer, READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
-    for offset, row in zip(offsets, rows[:: shape.count], strict=True):
-        base = writer.at(local, writer.one.resized(offset, WORD, LONG))
-        rest = f"i64 {writer.active_lanes()}, i64 4, i64 {shape.count}, ptr {row}, ptr {base}"
-        writer.ir.do(f"call void {helper}(ptr {numbers}, {rest})")
+
+    def move(rows: list[str]) -> None:
+        helper, local = _helper(writer, READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
+        for offset, row in zip(offsets, rows[:: shape.count], strict=True):
+            base = writer.at(local, writer.one.resized(offset, WORD, LONG))
+            rest = f"i64 {writer.active_lanes()}, i64 4, i64 {shape.count}, ptr {row}, ptr {base}"
+            writer.ir.do(f"call void {helper}(ptr {numbers}, {rest})")
+
+    return move
 
 
 def _check_local(writer: FormWriter, shape: AccessShape, numbers: str, offset: str) -> None:
     """Let Python execute an access of which a lane is not in local memory."""
     rest = f"i64 {writer.active_lanes()}, i32 {offset}, i32 {shape.size * shape.count}"
-    writer.refuse_unless(writer.ir.put(f"call i1 {_helper(writer, CHECK_LOCAL)}(ptr %wave, ptr {numbers}, {rest})"))
+    helper = _helper(writer, CHECK_LOCAL)
+    writer.refuse_unless(writer.ir.put(f"call i1 {helper}(ptr {writer.state}, ptr {numbers}, {rest})"))
 
 
 def _helper(writer: FormWriter, name: str) -> str:
@@ -160,10 +179,13 @@ def _write_private_row(
     """Write an access to dwords of private memory at one offset of all lanes; return whether it is one."""
     if shape.size != 4 or shape.space not in (SCRATCH, BUFFER):
         return False
-    found = (_scratch_row if shape.space == SCRATCH else stack_row)(writer, instruction, shape.count)
+    find = partial(_scratch_row if shape.space == SCRATCH else stack_row, writer, instruction, shape.count)
+    found = find()
     if found is None:
         return False
+    finish = writer.beside_rows(find, registers, is_load=is_load)
     writer.end_checks(is_private=True)
+    finish()
     (line, step), whole = found, writer.vectors.type(WORD)
     for number, register in enumerate(registers):
         line = writer.at(line, step) if number else line
@@ -264,7 +286,7 @@ def _resolved(writer: FormWriter, address: str, shape: AccessShape, space: int) 
     """Write the search for the addresses of lanes."""
     room, helper = _kept(writer, address), _helper(writer, RESOLVE)
     numbers = f"i64 {writer.active_lanes()}, i64 {shape.size * shape.count}, i64 {shape.size}, i64 {space}"
-    step = writer.ir.put(f"call i64 {helper}(ptr %wave, ptr {room}, {numbers})")
+    step = writer.ir.put(f"call i64 {helper}(ptr {writer.state}, ptr {room}, {numbers})")
     writer.refuse_unless(writer.one.operate("icmp ne", LONG, step, "0"))
     return _Places(room, step)
 
@@ -303,7 +325,14 @@ def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: Access
             sources.reverse()
     places = _places(writer, instruction, shape)
     _check_alignment(writer, places, shape)
+
+    def find() -> Move:
+        found = _Places(_places(writer, instruction, shape).start, "4")
+        return lambda rows: _move_dwords(writer, READ, found, words, rows[0])
+
+    finish = writer.beside(find, words, is_load=True)
     writer.end_checks()
+    finish()
     kind, number = f"u{8 * shape.size}", f"{shape.number}{8 * shape.size}"
     rows = [[writer.row(register + word)[0] for word in range(words)] for register in sources]
     target = writer.vector_register(destination) if returns and destination is not None else None
@@ -350,12 +379,17 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
     number = instruction.modifiers.get("offset", 0) if number is None else number
     address = one.operate("add", LONG, address, writer.signed_number(number))
     writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, address, "3"), "0"))
-    writer.ir.declared[FIND] = DECLARED[FIND]
-    table = writer.field(Place.TABLE, "ptr")
-    place = writer.ir.put(f"call i64 @{FIND}(ptr {table}, i64 {address}, i64 {size * count})")
-    writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
+
+    def find() -> str:
+        writer.ir.declared[FIND] = DECLARED[FIND]
+        table = writer.field(Place.TABLE, "ptr")
+        place = writer.ir.put(f"call i64 @{FIND}(ptr {table}, i64 {address}, i64 {size * count})")
+        writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
+        return writer.ir.put(f"inttoptr i64 {place} to ptr")
+
+    pointer, first = find(), register_of(destination)
+    writer.beside_words(find, count)
     writer.end_checks()
-    pointer, first = writer.ir.put(f"inttoptr i64 {place} to ptr"), register_of(destination)
     values = [writer.load("i32", writer.at(pointer, str(4 * word)), 1) for word in range(count)]
     writer.set_words(first, values)
 

@@ -20,6 +20,7 @@ from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.forms.marked_waves import MarkedWaves
     from dwarfgpu.isa.instruction import GpuInstruction
 
 SPAN = 1 << 20
@@ -70,6 +71,12 @@ class CompiledForms:
         """Why nothing is compiled any more."""
         self._table = MemoryTable()
         self._states: WaveStates | None = None
+        check = None if device.machine.checks is None else device.memory.init_check
+        self._marks: MarkedWaves | None = None
+        if check is not None:
+            from dwarfgpu.execution.forms.marked_waves import MarkedWaves
+
+            self._marks = MarkedWaves(check)
         self._programs: dict[tuple[int, int], FormProgram] = {}
         self._counts = device.register_counts
         self._cells = (ctypes.c_uint64 * len(TurnCell))()
@@ -115,16 +122,23 @@ class CompiledForms:
         is_plain = device.observer is None and device.machine.seed is None and not memory.is_weak
         if not is_plain or not self._table.can_reach_all(memory):
             return batch
+        marks = self._marks
+        if marks is not None and not marks.table.can_reach_all(marks.check.memory):
+            return batch
         if counts != self._counts:
             self._counts, self._programs = counts, {}
         states, waves = self._states, device.machine.wave_count
         if states is None or states.counts != counts or states.count < waves:
             states = self._states = WaveStates(waves, device.lanes, counts, states)
+            if marks is not None:
+                marks.renew(waves, device.lanes, counts)
         if not states.are_of(memory):
-            states.begin(memory, self._table)
+            if marks is not None:
+                marks.states.begin(marks.check.memory, marks.table)
+            states.begin(memory, self._table, None if marks is None else marks.states)
         elif isinstance(batch, FormBatch) and batch.states is states:
             return batch
-        return states.enter(batch)
+        return states.enter(batch) if marks is None else marks.entered(batch, states.enter(batch))
 
     def executes(self, batch: WaveBatch) -> bool:
         """Return whether Python executes only what has no form of the instructions of a batch."""
@@ -139,13 +153,16 @@ class CompiledForms:
         if program is None:
             return None
         batch.settle()
+        if self._marks is not None:
+            self._marks.settle(batch, program.distance)
         most = max(SPAN // batch.count, 1)
         if limit is not None:
             most = min(most, -(-(limit - device.executed) // batch.count))
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
         cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
-        cells[TurnCell.ASKS] = device.stops_at_faults or device.memory.is_permissive
+        asks = device.stops_at_faults or device.memory.is_permissive or self._marks is not None
+        cells[TurnCell.ASKS] = asks
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0
         while True:

@@ -31,6 +31,7 @@ def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, beh
 
     Raise `UnknownInstruction` or `NotWritten` where it has none: then Python executes the instruction.
     """
+    writer.begin(instruction)
     if not is_idle(instruction) and write_branch(writer, instruction, before, behind):
         return _form(writer)
     is_written = is_idle(instruction) or write_operation(writer, instruction) or write_access(writer, instruction)

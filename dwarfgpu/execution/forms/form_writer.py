@@ -6,7 +6,7 @@ alone tells forms apart, and nothing has to know what a form depends on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC
@@ -14,9 +14,13 @@ from dwarfgpu.execution.block_writer import register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.layout import MOST_NUMBERS, NUMBERS, SCC, SLOT, VECTORS, Place, Rule
 from dwarfgpu.isa.formulas import FLAG
-from dwarfgpu.isa.instruction import GpuOperand, OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import LlvmText, Vectors
 
+Move = Callable[[list[str]], None]
+"""What writes a move between memory and rows at some places."""
+Rows = tuple[str, str]
+"""Where a row is, and the distance to the next."""
 WORD, LONG = "u32", "u64"
 LOW = 0xFFFF_FFFF
 CONSTANTS = (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE)
@@ -39,7 +43,8 @@ class FormWriter:
         """Whether numbers depend on the address of the instruction."""
         self.ir = LlvmText()
         self.vectors, self.one = Vectors(self.ir, lanes), Vectors(self.ir, 1)
-        self.slot = "%slot"
+        self.slot, self.state = "%slot", "%wave"
+        """The slot of the instruction, and the state that says where memory is."""
         self.numbers: list[int] = []
         self.rule = Rule(0)
         self._label = "entry"
@@ -56,6 +61,10 @@ class FormWriter:
 
     def label(self, name: str) -> None:
         """Begin a basic block."""
+        self.go_on(name)
+
+    def go_on(self, name: str) -> None:
+        """Begin a basic block that only what is before it leads to."""
         self.ir.label(name)
         self._label = name
 
@@ -73,9 +82,13 @@ class FormWriter:
         """Let Python execute the instruction if a condition is false; nothing has been changed yet."""
         fine, wrong = self.ir.name("fine"), self.ir.name("wrong")
         self.fork(condition, fine, wrong)
-        self.label(wrong)
-        self.leave("null")
-        self.label(fine)
+        self.ir.label(wrong)
+        self.refuse()
+        self.go_on(fine)
+
+    def refuse(self) -> None:
+        """Let Python execute the instruction."""
+        self.ir.do("ret ptr null")
 
     def end_checks(self, *, is_private: bool = False) -> None:
         """Return if the instruction was only asked whether it refuses; those of private memory are not asked."""
@@ -104,8 +117,8 @@ class FormWriter:
         return self.ir.put(f"load {kind}, ptr {place}, align {align}")
 
     def field(self, place: Place, kind: str = "i64") -> str:
-        """Return what is at a place of the state of the wave."""
-        return self.load(kind, self.at("%wave", str(int(place))), 8)
+        """Return what the state says of memory."""
+        return self.load(kind, self.at(self.state, str(int(place))), 8)
 
     @contextmanager
     def each_lane(self) -> Iterator[str]:
@@ -128,6 +141,24 @@ class FormWriter:
     def lane_at(self, base: str, lane: str, size: int = 4) -> str:
         """Return where a lane has its number in a row."""
         return self.ir.put(f"getelementptr i{8 * size}, ptr {base}, i64 {lane}")
+
+    # --- What checks add ------------------------------------------------------------------------------------------
+
+    def begin(self, instruction: GpuInstruction) -> None:
+        """Write what is to be done before an instruction: here nothing."""
+
+    def beside(self, find: Callable[[], Move], count: int, *, is_load: bool) -> Callable[[], None]:
+        """Write what is to be done beside a move of some dwords; return what writes it behind all checks."""
+        return nothing
+
+    def beside_rows(
+        self, find: Callable[[], Rows | None], registers: list[int], *, is_load: bool
+    ) -> Callable[[], None]:
+        """Do the same beside a move between registers and rows of private memory."""
+        return nothing
+
+    def beside_words(self, find: Callable[[], str], count: int) -> None:
+        """Do the same before a load of some words."""
 
     # --- Numbers --------------------------------------------------------------------------------------------------
 
@@ -163,9 +194,13 @@ class FormWriter:
         """Return where a scalar register is, and where is whether it is known."""
         if register in (EXEC, SCC) or (register == EXEC_HI and self.lanes == 64):
             return self.at("%wave", str(4 * register)), ""
-        index = self.one.resized(self.number(register), WORD, LONG)
+        index = self.scalar_number(register)
         known = self.at("%wave", self.ir.put(f"add i64 {index}, {int(Place.KNOWN)}"))
         return self.ir.put(f"getelementptr i32, ptr %wave, i64 {index}"), known
+
+    def scalar_number(self, register: int) -> str:
+        """Return the number of a scalar register."""
+        return self.one.resized(self.number(register), WORD, LONG)
 
     def word(self, register: int) -> str:
         """Return a scalar register."""
@@ -319,13 +354,20 @@ class FormWriter:
             return self.accumulation + operand.index
         raise UnknownInstruction(f"{operand.text} as a vector operand")
 
+    def row_offset(self, register: int) -> str:
+        """Return where a vector register is in the state."""
+        return self.one.resized(self.number(VECTORS + 4 * self.lanes * register), WORD, LONG)
+
     def row(self, register: int) -> tuple[str, str]:
         """Return where a vector register is, and where is whether it is known."""
+        return self.row_in("%wave", self.row_offset(register))
+
+    def row_in(self, state: str, offset: str) -> tuple[str, str]:
+        """Return where a vector register is in a state, and the byte that it has there."""
         size = 4 * self.lanes
-        offset = self.one.resized(self.number(VECTORS + size * register), WORD, LONG)
         index = self.ir.put(f"lshr i64 {offset}, {size.bit_length() - 1}")
         known = self.ir.put(f"add i64 {index}, {int(Place.KNOWN_VECTORS) - VECTORS // size}")
-        return self.at("%wave", offset), self.at("%wave", known)
+        return self.at(state, offset), self.at(state, known)
 
     def read(self, register: int) -> str:
         """Return a vector register."""
@@ -350,6 +392,10 @@ class FormWriter:
         place, known = self.row(register)
         self.ir.do(f"store i8 1, ptr {known}")
         return place
+
+
+def nothing() -> None:
+    """Nothing is to be done."""
 
 
 def lane_numbers(kind: str, numbers: Iterable[int]) -> str:

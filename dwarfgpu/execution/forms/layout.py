@@ -35,6 +35,8 @@ class MemoryCell(IntEnum):
     SHARED = 6
     PRIVATE = 7
     """The upper halves of the addresses of local and private memory in the generic address space."""
+    PROGRAM = 8
+    """The address of an instruction, less the number of its slot."""
 
 
 class Place(IntEnum):
@@ -55,6 +57,12 @@ class Place(IntEnum):
     """The numbers of `MemoryTable`."""
     DONE = 600
     """How many instructions of a stretch it has executed, when it refuses the next one, which is `NEXT`."""
+    MARKS = 608
+    """The marks of the wave, if it is checked: where its undefined bits are, at the same places."""
+    PARTLY = 616
+    """Of marks: a 64-bit number for each vector register, the instruction that has written it in some lanes only."""
+    COPIES = 624
+    """Of marks: likewise, one more than the private address whose marks it has, with what is known of them."""
     EXEC = 640
     """A row of 0 and -1 beside the number: -1 in each lane that executes."""
     KNOWN = 896
@@ -78,6 +86,10 @@ class Rule(IntFlag):
     """A jump that is a branch too far for an offset, and so no return."""
     IS_ASKED = 32
     """All waves are asked first whether one refuses: not only where something is wrong."""
+    IS_CHECKED = 64
+    """Waves meet before it only because it is checked. In a stretch the first instruction is asked for it."""
+    ENDS_STRETCH = 128
+    """It changes what others are asked for: the executing lanes of checked waves, or marks of a register."""
 
 
 class StretchField(IntEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dwarfgpu.execution.forms.layout import MemoryCell, Place
+from dwarfgpu.execution.forms.layout import SLOT, VECTORS, MemoryCell, Place
 
 FIND = "forms_find"
 """``i64 @forms_find(ptr table, i64 address, i64 size)``: the address of the host; 0 where there is no memory."""
@@ -33,6 +33,23 @@ READ_LOCAL, WRITE_LOCAL = "forms_read_local", "forms_write_local"
 """``void @forms_read_local32(ptr numbers, i64 lanes, i64 distance, i64 count, ptr register, ptr base)``, and so on.
 
 The same where lanes have numbers of 32 bits, and places are as far behind an address.
+"""
+IS_DEFINED = "forms_is_defined"
+"""``i1 @forms_is_defined32(ptr wave, i64 offset, i1 every)``, and with 64.
+
+Whether a vector register of a checked wave has no mark in executing lanes, or in every lane.
+"""
+IS_COPY = "forms_is_copy"
+"""``i1 @forms_is_copy32(ptr wave, i64 offset, ptr marks, i1 load)``, and with 64.
+
+Whether a move between a vector register and a row of private memory, with its marks, needs no look: executing lanes
+move no mark, or the register has the same marks from there.
+"""
+DEFINE = "forms_define"
+"""``void @forms_define32(ptr wave, i64 offset, ptr marks, ptr slot)``, and with 64.
+
+Clear the marks of a vector register in executing lanes, or take others. If other lanes have marks, note the
+instruction that left them.
 """
 GLOBAL_SPACE, FLAT_SPACE, PRIVATE_SPACE = 0, 1, 2
 CHUNK = 8
@@ -360,6 +377,91 @@ entry:
 """
 
 
+def _marks(lanes: int) -> str:
+    """Return `IS_DEFINED` and `DEFINE` for waves of a size."""
+    whole, size = f"<{lanes} x i32>", 4 * lanes
+    row = f"""{load("marks", "%wave", Place.MARKS, "ptr")}  %row = getelementptr i8, ptr %marks, i64 %offset
+  %old = load {whole}, ptr %row, align 64
+  %exec.at = getelementptr i8, ptr %wave, i64 {int(Place.EXEC)}
+  %exec = load {whole}, ptr %exec.at, align 64
+"""
+    return f"""
+define i1 @{IS_DEFINED}{lanes}(ptr %wave, i64 %offset, i1 %every) {{
+entry:
+{row}  %all = sext i1 %every to i32
+{_spread("others", "%all", "i32", lanes)}  %looked = or {whole} %exec, %others
+  %wrong = and {whole} %old, %looked
+  %any = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %wrong)
+  %is.defined = icmp eq i32 %any, 0
+  ret i1 %is.defined
+}}
+define i1 @{IS_COPY}{lanes}(ptr %wave, i64 %offset, ptr %memory, i1 %load) {{
+entry:
+{row}  %there = load {whole}, ptr %memory, align 4
+  %moved = select i1 %load, {whole} %there, {whole} %old
+  %counting = and {whole} %moved, %exec
+  %counted = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %counting)
+  %is.defined = icmp eq i32 %counted, 0
+  br i1 %is.defined, label %yes, label %look
+look:
+  %both = xor {whole} %old, %there
+  %other = and {whole} %both, %exec
+  %differing = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %other)
+  %is.same = icmp eq i32 %differing, 0
+{load("private", "%marks", Place.PRIVATE)}{load("copies", "%marks", Place.COPIES, "ptr")}\
+  %memory.number = ptrtoint ptr %memory to i64
+  %within = sub i64 %memory.number, %private
+  %place = lshr i64 %within, {lanes.bit_length() - 1}
+  %one.more = add i64 %place, 1
+  %behind = sub i64 %offset, {VECTORS}
+  %number = lshr i64 %behind, {size.bit_length() - 1}
+  %copy.at = getelementptr i64, ptr %copies, i64 %number
+  %copy = load i64, ptr %copy.at
+  %is.there = icmp eq i64 %copy, %one.more
+  %result = and i1 %is.same, %is.there
+  ret i1 %result
+yes:
+  ret i1 true
+}}
+define void @{DEFINE}{lanes}(ptr %wave, i64 %offset, ptr %given, ptr %slot) {{
+entry:
+{row}  %is.clear = icmp eq ptr %given, null
+  %from = select i1 %is.clear, ptr @forms_no_marks, ptr %given
+  %new = load {whole}, ptr %from, align 4
+  %taken = and {whole} %new, %exec
+  %ones = insertelement {whole} poison, i32 -1, i32 0
+  %every = shufflevector {whole} %ones, {whole} poison, {whole} zeroinitializer
+  %rest = xor {whole} %exec, %every
+  %left = and {whole} %old, %rest
+  %all = or {whole} %left, %taken
+  store {whole} %all, ptr %row, align 64
+  %any = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %all)
+  %has.any = icmp ne i32 %any, 0
+  %byte = zext i1 %has.any to i8
+  %others = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %left)
+  %has.marks = icmp ne i32 %others, 0
+  %behind = sub i64 %offset, {VECTORS}
+  %number = lshr i64 %behind, {size.bit_length() - 1}
+  %bytes = getelementptr i8, ptr %marks, i64 {int(Place.KNOWN_VECTORS)}
+  %byte.at = getelementptr i8, ptr %bytes, i64 %number
+  store i8 %byte, ptr %byte.at
+  br i1 %has.marks, label %note, label %done
+note:
+{load("cells", "%marks", Place.TABLE, "ptr")}{load("partly", "%marks", Place.PARTLY, "ptr")}\
+{cell("program", MemoryCell.PROGRAM)}
+  %slot.number = ptrtoint ptr %slot to i64
+  %distance = lshr i64 %slot.number, {(SLOT // 4).bit_length() - 1}
+  %address = add i64 %program, %distance
+  %noted.at = getelementptr i64, ptr %partly, i64 %number
+  store i64 %address, ptr %noted.at
+  br label %done
+done:
+  ret void
+}}
+declare i32 @llvm.vector.reduce.or.v{lanes}i32({whole})
+"""
+
+
 class _Move:
     """The text of a function that moves dwords, some lanes at a time."""
 
@@ -484,6 +586,7 @@ declare void @llvm.masked.scatter.v{chunk}i32.v{chunk}p0({words}, {places}, i32,
 
 _OUTSIDE = """
 @forms_nothing = private constant [3 x i64] zeroinitializer
+@forms_no_marks = private constant [64 x i32] zeroinitializer, align 64
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.usub.sat.i64(i64, i64)
 declare i32 @llvm.usub.sat.i32(i32, i32)
@@ -494,7 +597,7 @@ def _definitions() -> Iterator[str]:
     """Yield the functions."""
     yield _FIND
     for lanes in (32, 64):
-        yield from (_resolve(lanes), _local(lanes))
+        yield from (_resolve(lanes), _local(lanes), _marks(lanes))
         yield from (_Move(name, lanes).read() for name in (READ, READ_LOCAL))
         yield from (_Move(name, lanes).write() for name in (WRITE, WRITE_LOCAL))
 

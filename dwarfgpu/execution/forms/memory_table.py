@@ -53,9 +53,13 @@ class MemoryTable:
         scratch = self._scratch = memory.scratch.data
         self._cells[:] = [
             table.buffer_info()[0], len(table) // 3, latest, address_of(scratch), memory.scratch_base, scratch.size,
-            shared, private,
+            shared, private, 0,
         ]  # fmt: skip
         return self._can_reach_all
+
+    def set_program(self, distance: int) -> None:
+        """Say how far the addresses of instructions are from the numbers of their slots."""
+        self._cells[MemoryCell.PROGRAM] = distance
 
     def _row(self, segment: MemorySegment, private: int, shared: int) -> tuple[int, int, int]:
         first, last = segment.start >> 32, segment.end >> 32

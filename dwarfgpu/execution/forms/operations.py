@@ -171,21 +171,27 @@ def _packed(writer: FormWriter, instruction: GpuInstruction) -> bool:
 # --- Lanes of other lanes -----------------------------------------------------------------------------------------
 
 
-def _lane_of(writer: FormWriter, lane: str) -> str:
+def lane_of(writer: FormWriter, lane: str) -> str:
     """Return a number as that of a lane."""
     return writer.one.operate("and", LONG, writer.one.resized(lane, WORD, LONG), str(writer.lanes - 1))
 
 
+def first_lane(writer: FormWriter) -> str:
+    """Return the number of the first executing lane, 0 if there is none."""
+    first = writer.ir.call("llvm.cttz.i64", "i64", ("i64", writer.active_lanes()), ("i1", "false"))
+    return writer.one.operate("and", LONG, first, str(writer.lanes - 1))
+
+
 def _read_lane(writer: FormWriter, instruction: GpuInstruction) -> None:
     register, lane = instruction.sources
-    number = _lane_of(writer, writer.scalar(lane, 32))
+    number = lane_of(writer, writer.scalar(lane, 32))
     place = writer.lane_at(writer.row(writer.vector_register(register))[0], number)
     writer.set_scalar(instruction.destinations[0], writer.load("i32", place), 32)
 
 
 def _write_lane(writer: FormWriter, instruction: GpuInstruction) -> None:
     target, value, lane = instruction.sources
-    word, number = writer.scalar(value, 32), _lane_of(writer, writer.scalar(lane, 32))
+    word, number = writer.scalar(value, 32), lane_of(writer, writer.scalar(lane, 32))
     place = writer.lane_at(writer.know(writer.vector_register(target)), number)
     writer.ir.do(f"store i32 {word}, ptr {place}, align 4")
 
@@ -195,9 +201,7 @@ def _read_first_lane(writer: FormWriter, instruction: GpuInstruction) -> None:
     if source.kind in SCALARS:
         writer.set_scalar(instruction.destinations[0], writer.scalar(source, 32), 32)
         return
-    first = writer.ir.call("llvm.cttz.i64", "i64", ("i64", writer.active_lanes()), ("i1", "false"))
-    lane = writer.one.operate("and", LONG, first, str(writer.lanes - 1))  # lane 0 if no lane executes
-    place = writer.lane_at(writer.row(writer.vector_register(source))[0], lane)
+    place = writer.lane_at(writer.row(writer.vector_register(source))[0], first_lane(writer))
     writer.set_scalar(instruction.destinations[0], writer.load("i32", place), 32)
 
 

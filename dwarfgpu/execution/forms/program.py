@@ -64,6 +64,12 @@ class FormProgram:
 
     def __init__(self, device: FormHost, segment: MemorySegment, mode: int) -> None:
         self._device, self._mode = device, mode
+        self._is_checked = device.machine.checks is not None
+        self._writer, self._stretch_writer = FormWriter, StretchWriter
+        if self._is_checked:
+            from dwarfgpu.execution.forms.checked_forms import CheckedForm, CheckedStretch
+
+            self._writer, self._stretch_writer = CheckedForm, CheckedStretch
         self.start, self.end = segment.start, segment.end
         self._library = library(keeps_code=device.machine.keeps_code)
         count = (self.end - self.start) // 4 + 8
@@ -83,6 +89,11 @@ class FormProgram:
     def slot_of(self, address: int) -> int:
         """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
         return max(0, self._slots + (address - self.start) * (SLOT // 4))
+
+    @property
+    def distance(self) -> int:
+        """How far the addresses of instructions are from the numbers of their slots."""
+        return self.start - self._slots // (SLOT // 4)
 
     def is_noted(self, slot: int) -> bool:
         """Return whether an instruction is a call or a jump."""
@@ -109,7 +120,7 @@ class FormProgram:
         parts = stretch_of(self._straight(start))
         if len(parts) < 2:
             return
-        writer = StretchWriter(**self._options())
+        writer = self._stretch_writer(**self._options())
         text = writer.write_stretch(parts, self.start, self.end)
         self._library.compile([(text, writer.ir.declared)], level=1)
         function = self._library.function(text)
@@ -167,7 +178,8 @@ class FormProgram:
         device, known = self._device, self._forms
         apertures = device.special_sources()
         counts = device.register_counts
-        key = (device.processor, device.lanes, counts, self._mode, instruction.data, *apertures.values())
+        waves = device.processor, device.lanes, counts, self._mode, self._is_checked
+        key = (*waves, instruction.data, *apertures.values())
         form = known.get(key)
         distance = instruction.branch
         is_inside = distance is None or self.start <= address + distance < self.end
@@ -186,7 +198,7 @@ class FormProgram:
         return form
 
     def _written(self, instruction: GpuInstruction, address: int) -> WrittenForm:
-        writer = FormWriter(address=address, **self._options())
+        writer = self._writer(address=address, **self._options())
         return write_form(writer, instruction, address - self.start, self.end - address)
 
     def _options(self) -> dict[str, Any]:

@@ -7,6 +7,8 @@ wave has. If a wave refuses one of them, it has executed those before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from dwarfgpu.execution.batch import EXEC, EXEC_HI
@@ -34,17 +36,19 @@ def stretch_of(parts: Iterable[StretchPart]) -> list[StretchPart]:
     found: list[StretchPart] = []
     for part in parts:
         rule = part.form.rule
-        if rule & Rule.IS_NOTED or (found and rule & Rule.IN_STEP) or len(found) == LONGEST:
+        meets = rule & Rule.IN_STEP and not rule & Rule.IS_CHECKED
+        if rule & Rule.IS_NOTED or (found and meets) or len(found) == LONGEST:
             break
         found.append(part)
-        if rule & Rule.ENDS_BLOCK:
+        if rule & (Rule.ENDS_BLOCK | Rule.ENDS_STRETCH):
             break
     return found
 
 
 def rule_of(parts: Sequence[StretchPart]) -> Rule:
     """Return what the dispatcher has to know of a stretch."""
-    return parts[0].form.rule & (Rule.IN_STEP | Rule.IS_ASKED) | parts[-1].form.rule & Rule.ENDS_BLOCK
+    meets = reduce(or_, (part.form.rule & (Rule.IN_STEP | Rule.IS_ASKED) for part in parts))
+    return meets | parts[-1].form.rule & Rule.ENDS_BLOCK
 
 
 class StretchWriter(FormWriter):
@@ -83,18 +87,13 @@ class StretchWriter(FormWriter):
         if self._is_last:
             super().leave(slot)
 
-    def refuse_unless(self, condition: str) -> None:
-        fine, wrong = self.ir.name("fine"), self.ir.name("wrong")
-        self.fork(condition, fine, wrong)
-        self.ir.label(wrong)
+    def refuse(self) -> None:
         self.ir.do(f"store ptr {self.slot}, ptr {self.at('%wave', str(int(Place.NEXT)))}, align 8")
         self.ir.do(f"store i64 {self._done}, ptr {self.at('%wave', str(int(Place.DONE)))}, align 8")
-        self.ir.do("ret ptr null")
-        self.ir.label(fine)
-        self._label = fine
+        super().refuse()
 
     def field(self, place: Place, kind: str = "i64") -> str:
-        key = place, kind
+        key = self.state, place, kind
         if key not in self._known:
             self._known[key] = super().field(place, kind)
         return self._known[key]
@@ -116,6 +115,9 @@ class StretchWriter(FormWriter):
         is_known = register in (EXEC, SCC) or (register == EXEC_HI and self.lanes == 64)
         known = "" if is_known else self.at("%wave", str(Place.KNOWN + register))
         return self.at("%wave", str(4 * register)), known
+
+    def scalar_number(self, register: int) -> str:
+        return str(register)
 
     def word(self, register: int) -> str:
         if register not in self._known:
@@ -144,9 +146,12 @@ class StretchWriter(FormWriter):
             self._known["exec"] = super().exec_row()
         return self._known["exec"]
 
-    def row(self, register: int) -> tuple[str, str]:
-        place = VECTORS + 4 * self.lanes * register
-        return self.at("%wave", str(place)), self.at("%wave", str(Place.KNOWN_VECTORS + register))
+    def row_offset(self, register: int) -> str:
+        return str(VECTORS + 4 * self.lanes * register)
+
+    def row_in(self, state: str, offset: str) -> tuple[str, str]:
+        register = (int(offset) - VECTORS) // (4 * self.lanes)
+        return self.at(state, offset), self.at(state, str(Place.KNOWN_VECTORS + register))
 
     def read(self, register: int) -> str:
         key = "v", register

@@ -52,8 +52,8 @@ class WaveStates:
         """Return whether the waves of these states have some memory."""
         return bool(self._memory) and self._memory[0] is memory.local and self._memory[1] is memory.scratch
 
-    def begin(self, memory: MemoryAccess, table: MemoryTable) -> None:
-        """Let waves with other memory enter."""
+    def begin(self, memory: MemoryAccess, table: MemoryTable, marks: WaveStates | None = None) -> None:
+        """Let waves with other memory enter; those that are checked have marks."""
         lanes, count = self.lanes, len(memory.group_of)
         numbers = np.arange(count, dtype=np.int64)
         self._memory = memory.local, memory.scratch
@@ -66,6 +66,7 @@ class WaveStates:
                 (Place.PRIVATE_SIZE, memory.scratch_size // lanes),
                 (Place.FIRST, numbers * memory.scratch_size),
                 (Place.TABLE, table.address),
+                (Place.MARKS, 0 if marks is None else marks.addresses[:count]),
             )
         ]
 
@@ -314,7 +315,7 @@ class FormBatch(WaveBatch):
     def join(self, others: Iterable[WaveBatch]) -> WaveBatch:
         batches = [self, *others]
         is_alike = all(isinstance(each, FormBatch) and each.states is self.states for each in batches)
-        if not is_alike or any(each.status is not self.status or each.beside for each in batches):
+        if not is_alike or any(each.status is not self.status for each in batches):
             return WaveBatch.join(self, batches[1:])
         for each in batches:
             each.settle()  # type: ignore[attr-defined]
@@ -323,4 +324,5 @@ class FormBatch(WaveBatch):
         joined.spent, joined.passed = max(each.spent for each in batches), NOWHERE
         if isinstance(self.calls, list) or any(each.calls is not self.calls for each in batches):
             joined.calls = shared_calls([calls for each in batches for calls in each.each_calls()])
+        joined.beside = self.joined_beside(batches)
         return joined
