@@ -229,6 +229,16 @@ def checks() -> Iterator[Row]:
                     lambda p=path, k=kernel, launch=launch, check=check: launched(p, k, *launch, jit="off", check=check)  # type: ignore[misc]
                 )
                 yield Row(f"{kernel} at {level}, --check={check}", ours, "the interpreter", plain, limit, 3)
+        for kernel in ("product", "steps_"):
+            free, ours = (
+                whole_run(
+                    lambda p=path, k=kernel, check=check: launched(p, k, *KERNELS[k], jit="on", check=check)  # type: ignore[misc]
+                )
+                for check in (None, "init")
+            )
+            yield Row(
+                f"{kernel} at {level}, --check=init", ours, "no check, compiled", free, 2 if level == "-O2" else 4, 5
+            )
 
 
 GROUPS = {"run": run, "launches": launches, "checks": checks}
