@@ -47,7 +47,7 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(50_000, 20, 50)
+        gc.set_threshold(400_000, 10, 50)
         gc.enable()
 
 
