@@ -490,7 +490,7 @@ class UnitValues:
     def _reference(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         key = attribute.form, attribute.value
         if key not in self._referred:
-            die = attribute.reference()
+            die = self.unit.refer(*key)
             self._referred[key] = (
                 die.section_offset,
                 noted(die.unit, lambda: entry_name(die, self._types), die.tag_name),
