@@ -16,23 +16,36 @@ from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KIN
 from dwarfgpu.execution.device_memory import GlobalMemory
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
-from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.memory_access import MemoryAccess, has_base
 from dwarfgpu.execution.narrow_operations import write_narrow
-from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.decoder import text as text_of
+from dwarfgpu.isa.instruction import PC_READS, GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of, meaning_of_half
-from dwarfgpu.isa.tables import generation, table
+from dwarfgpu.isa.tables import generation, is_gfx12_5, table
 
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
     r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|ttracedata.*|gl1_inv|wakeup"
-    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst)$"
-    r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|setprio_inc_wg|set_vgpr_msb)$"
+    r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv|prefetch_b8)$|flat_prefetch_b8$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
-WITHOUT_MEANINGS = re.compile("gfx12(5|-5)")
-"""Processors whose instructions are written as text only."""
+_OTHERWISE_ON_GFX12_5 = re.compile(
+    r"v_(sw)?mmac?_|v_wmma_|v_cvt_\w*(fp|bf)[468]|(s_)?buffer_(load|store|atomic)|flat_(load|store|atomic)"
+    r"|s_get_barrier_state$"
+)
+"""Operations of GFX12.5 that differ from those of GFX12 with the same names, or may: what they do is not known here.
+
+Matrices have other shapes and layouts, resources of buffers other fields, and generic addresses other apertures (CDNA5
+ISA document, chapters 7.12, 9.6 and 10.2).
+"""
+_READ_ON_GFX12_5 = frozenset(
+    f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")
+)
+_HIGH_BITS_OF_REGISTERS = 0xFF << 12
+"""The bits of MODE that GFX12.5 adds to the numbers of vector registers."""
 INTERRUPT = 1
 """The message that tells the host that something waits for it."""
 
@@ -43,12 +56,36 @@ def is_idle(instruction: GpuInstruction) -> bool:
     return IDLE.match(instruction.name) is not None and not is_message
 
 
+def _check_on_gfx12_5(instruction: GpuInstruction, writer: BlockWriter) -> None:
+    """Refuse what is not known of GFX12.5."""
+    name = instruction.name
+    is_known = not _OTHERWISE_ON_GFX12_5.match(name)
+    if "scale_offset" in instruction.modifiers:
+        is_known = is_known and (instruction.encoding == "SMEM" or has_base(instruction.operand("saddr")))
+        is_known = is_known and instruction.encoding != "SCRATCH"
+    if name in ("s_setreg_b32", "s_setreg_imm32_b32"):
+        number, first, size = _field_of(_immediate(instruction))
+        value = next(operand.value for operand in instruction.operands if operand.name != "simm16")
+        changed = (1 << size) - 1 << first | (value if name == "s_setreg_imm32_b32" else 0)
+        is_mode = hardware_register(writer.processor, writer.lanes, number) in _MODES
+        is_known = not (is_mode and (changed & _HIGH_BITS_OF_REGISTERS or first + size > 27))
+    elif name == "s_set_vgpr_msb":
+        is_known = not _immediate(instruction).value & 0xFF
+    elif name == "s_getreg_b32":
+        number, _first, _size = _field_of(_immediate(instruction))
+        is_known = hardware_register(writer.processor, writer.lanes, number) in _READ_ON_GFX12_5
+    elif any(operand.register.startswith(("src_shared", "src_private")) for operand in instruction.operands):
+        is_known = False
+    if not is_known:
+        raise UnknownInstruction(f"{text_of(instruction)}: what it does on {writer.processor} is not known here")
+
+
 def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess) -> bool:
     """Write an instruction; return whether it ends the block."""
     name = instruction.name
     writer.write_mask = "m"
-    if WITHOUT_MEANINGS.match(writer.processor):
-        raise UnknownInstruction(f"no instruction of {writer.processor} has a meaning here")
+    if is_gfx12_5(writer.processor):
+        _check_on_gfx12_5(instruction, writer)
     if is_idle(instruction):
         return False
     control, setting = CONTROL.get(name), SETTINGS.get(name)
@@ -584,7 +621,7 @@ _MODES = ("HW_REG_MODE", "HW_REG_WAVE_MODE")
 _WITHOUT_EFFECT = re.compile(r"HW_REG_(TRAPSTS|WAVE_(EXCP_FLAG_USER|TRAP_CTRL|SCHED_MODE))$")
 """Registers that a program may write, and on which nothing depends in a machine without timing and exceptions."""
 _ZERO = re.compile(
-    r"HW_REG_(TRAPSTS|IB_STS|HW_ID\d?|WAVE_HW_ID\d|XCC_ID|WAVE_(EXCP_FLAG_(PRIV|USER)|TRAP_CTRL|SCHED_MODE|STATE_PRIV)"
+    r"HW_REG_(TRAPSTS|IB_STS2?|HW_ID\d?|WAVE_HW_ID\d|XCC_ID|WAVE_(EXCP_FLAG_(PRIV|USER)|TRAP_CTRL|SCHED_MODE|STATE_PRIV)"
     r"|T[BM]A_(LO|HI)|XNACK_MASK)$"
 )
 """Registers that read as 0: no exception has come, the wave is in the first place of the device, no trap handler."""
@@ -735,7 +772,7 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_permlane16_swap_b32": _swap_rows(16),
     "v_permlane32_swap_b32": _swap_rows(32),
     "v_mqsad_u32_u8": _masked_differences,
-    "s_getpc_b64": _get_pc,
+    **dict.fromkeys(PC_READS, _get_pc),
     "s_getreg_b32": _get_register,
     "s_set_gpr_idx_idx": _index_number,
     "v_movrels_b32": _move_relative(source=_OWN),
@@ -842,8 +879,8 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_cbranch_execz": _branch("flag(b.exec == 0)"),
     "s_cbranch_execnz": _branch("flag(b.exec != 0)"),
     **{f"s_cbranch_cdbg{who}": _branch("0") for who in ("sys", "user", "sys_or_user", "sys_and_user")},
-    **dict.fromkeys(("s_setpc_b64", "s_swappc_b64"), _jump),
-    "s_call_b64": _call,
+    **dict.fromkeys(("s_setpc_b64", "s_swappc_b64", "s_set_pc_i64", "s_swap_pc_i64"), _jump),
+    **dict.fromkeys(("s_call_b64", "s_call_i64"), _call),
     **dict.fromkeys(("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"), _pause(Pause.END)),
     "s_sendmsg": _pause(Pause.MESSAGE),
     "s_sendmsghalt": _pause(Pause.HALT),

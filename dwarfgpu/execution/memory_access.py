@@ -31,6 +31,7 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
+from dwarfgpu.isa.tables import is_gfx12_5
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
@@ -388,6 +389,10 @@ class MemoryAccess:
         constant = writer.constant(offset, "u8")
         if is_based:
             base = f"uniform({writer.scalar(saddr, 64)}, 'u8')"  # type: ignore[arg-type]
+            if has_lane and is_gfx12_5(writer.processor):
+                scale = shape.size * shape.count if modifiers.get("scale_offset") else 1
+                lane = f"{writer.name(scaled_offset)}(b, v[{vaddr.index}], {scale})"  # type: ignore[union-attr]
+                return f"({base} + {lane} + {constant})"
             return f"({base} + v[{vaddr.index}] + {constant})" if has_lane else f"({base} + {constant})"  # type: ignore[union-attr]
         assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
         lane = f"joined(b.wide_v, v, {vaddr.index})"
@@ -402,6 +407,8 @@ class MemoryAccess:
             return None
         low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
         if has_base(saddr):
+            if is_gfx12_5(writer.processor):
+                return None
             high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
         parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
         return f"{writer.name(question)}({', '.join(map(str, parts))})"
@@ -961,7 +968,8 @@ class MemoryAccess:
             if operand.kind is OperandKind.IMMEDIATE:
                 number = operand.value
             else:
-                parts.append(writer.scalar(operand, 32))
+                scale = SIZES[match[3]][0] * SIZES[match[3]][1] if instruction.modifiers.get("scale_offset") else 1
+                parts.append(writer.scalar(operand, 32) if scale == 1 else f"{writer.scalar(operand, 32)} * {scale}")
         number = instruction.modifiers.get("offset", 0) if number is None else number
         address = " + ".join([*parts, str(number & ALL)])
         if number < 0 or match[2] != "load":
@@ -1074,6 +1082,15 @@ class MemoryAccess:
         if is_signed:
             results = [word.view(f"i{size}").astype(np.int32).view(np.uint32) for word in results]
         return [number_of(word) for word in results]
+
+
+def scaled_offset(batch: WaveBatch, offset: Lanes, scale: int) -> Lanes:
+    """Return what GFX12.5 adds to a scalar base: the number in a register, in units of the access if it says so."""
+    if ((offset >> 31).astype(bool) & (True if batch.mask is None else batch.mask)).any():
+        raise UnknownInstruction(
+            "an offset of 2 GiB or more from a scalar base: documents differ on whether it is negative"
+        )
+    return offset.astype(np.uint64) * np.uint64(scale)
 
 
 def has_base(saddr: GpuOperand | None) -> bool:

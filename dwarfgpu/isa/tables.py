@@ -173,6 +173,11 @@ def generation(processor: str) -> int:
         return 0
 
 
+def is_gfx12_5(processor: str) -> bool:
+    """Return whether a processor is of GFX12.5, which has its operations in the table of GFX12."""
+    return processor.startswith(("gfx125", "gfx12-5"))
+
+
 def text_of(major: int) -> str:
     """Return the table of a generation."""
     return Path(__file__).with_name(f"gfx{major}.txt").read_text("ascii")

@@ -32,6 +32,7 @@ from dwarfgpu.execution.forms.memory_functions import (
 from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.tables import is_gfx12_5
 
 
 def write_access(writer: FormWriter, instruction: GpuInstruction) -> bool:
@@ -235,7 +236,7 @@ def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape)
     if shape.space == FLAT and shape.count > 1:  # lanes with other distances are left to Python
         writer.rule |= Rule.IS_ASKED
     space = FLAT_SPACE if shape.space == FLAT else GLOBAL_SPACE
-    return _resolved(writer, _address(writer, instruction), shape, space)
+    return _resolved(writer, _address(writer, instruction, shape.size * shape.count), shape, space)
 
 
 def _lane_offset(instruction: GpuInstruction) -> int | None:
@@ -258,7 +259,7 @@ def _private_base(writer: FormWriter, instruction: GpuInstruction) -> str:
     return one.operate("and", LONG, base, str(LOW)) if writer.generation >= 12 and not is_lanes else base
 
 
-def _address(writer: FormWriter, instruction: GpuInstruction) -> str:
+def _address(writer: FormWriter, instruction: GpuInstruction, size: int) -> str:
     """Return the addresses of lanes in global memory, or generic ones."""
     vaddr, saddr, vectors, one = instruction.operand("vaddr"), instruction.operand("saddr"), writer.vectors, writer.one
     base, is_wide = _offset(writer, instruction), True
@@ -272,6 +273,11 @@ def _address(writer: FormWriter, instruction: GpuInstruction) -> str:
     if is_wide:
         high = vectors.resized(writer.read(vaddr.index + 1), WORD, LONG)
         number = vectors.operate("or", LONG, vectors.operate("shl", LONG, high, vectors.constant(32, LONG)), number)
+    elif is_gfx12_5(writer.processor):
+        sign = vectors.operate("icmp ugt", LONG, number, vectors.constant(LOW >> 1, LONG))
+        writer.refuse_unless(writer.none(sign))
+        if instruction.modifiers.get("scale_offset"):
+            number = vectors.operate("mul", LONG, number, vectors.constant(size, LONG))
     return vectors.operate("add", LONG, number, vectors.spread(base, LONG))
 
 
@@ -375,7 +381,10 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
         if operand.kind is OperandKind.IMMEDIATE:
             number = operand.value
         else:
-            address = one.operate("add", LONG, address, one.resized(writer.scalar(operand, 32), WORD, LONG))
+            wide = one.resized(writer.scalar(operand, 32), WORD, LONG)
+            if instruction.modifiers.get("scale_offset"):
+                wide = one.operate("mul", LONG, wide, str(size * count))
+            address = one.operate("add", LONG, address, wide)
     number = instruction.modifiers.get("offset", 0) if number is None else number
     address = one.operate("add", LONG, address, writer.signed_number(number))
     writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, address, "3"), "0"))

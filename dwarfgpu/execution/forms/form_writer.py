@@ -32,9 +32,9 @@ class FormWriter:
 
     def __init__(
         self, *, lanes: int, generation: int, mode: int, accumulation: int, apertures: dict[str, int],
-        address: int = 0,
+        address: int = 0, processor: str = "",
     ) -> None:  # fmt: skip
-        self.lanes, self.generation, self.mode = lanes, generation, mode
+        self.lanes, self.generation, self.mode, self.processor = lanes, generation, mode, processor
         self.accumulation = accumulation
         """The number of the first accumulation register among the vector registers."""
         self.apertures = apertures

@@ -206,5 +206,6 @@ class FormProgram:
         device = self._device
         return {
             "lanes": device.lanes, "generation": device.generation, "mode": self._mode,
+            "processor": device.processor,
             "accumulation": device.register_counts[0], "apertures": device.special_sources(),
         }  # fmt: skip

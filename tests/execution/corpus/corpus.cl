@@ -403,7 +403,7 @@ KERNEL(matrix_of_halfs) {
   for (uint n = 0; n < 16; ++n) { x[n] = small(LEFT(lane & 15, n)); y[n] = small(RIGHT(n, lane & 15)); }
   z = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(x, y, z);
   for (uint n = 0; n < 8; ++n) CELL(2 * n + lane / 16, lane & 15) = bits32(z[n]);
-#elif defined(__GFX12__) && !defined(WAVE64)
+#elif defined(__GFX12__) && !defined(WAVE64) && !defined(__gfx1250__)
   typedef half half8_ __attribute__((ext_vector_type(8)));
   typedef float float8_ __attribute__((ext_vector_type(8)));
   if (lane >= 32) return;
