@@ -16,7 +16,7 @@ class FormBench:
 
     breakpoints = {}  # noqa: RUF012 (nobody changes it)
     stops_at_faults = True
-    observer, executed, machine, seed, wave_count = None, 0, None, None, 0
+    observer, executed, machine, seed, wave_count, checks = None, 0, None, None, 0, None
     register_counts = 256, 256
 
     def __init__(self, bench):
