@@ -124,3 +124,14 @@ def test_effects_on_memory(require_tool, text, operation, counters, written):
     action = action_of(instruction, 12)
     assert (action.operation, action.counters, bool(action.written)) == (operation, counters, written)
     assert bool(instruction.destinations) == written
+
+
+def test_jumps_and_calls_under_their_new_names(it):
+    it.scalar(2, 0x123456789ABC0, 64)
+    assert it.run("s_set_pc_i64 s[2:3]") == 0x123456789ABC0
+    assert it.run("s_swap_pc_i64 s[6:7], s[2:3]") == 0x123456789ABC0
+    assert (it.batch.scalar[6], it.batch.scalar[7]) == (0x1004, 0)
+    it.run("s_get_pc_i64 s[8:9]")
+    assert (it.batch.scalar[8], it.batch.scalar[9]) == (0x1004, 0)
+    assert it.run("s_call_i64 s[10:11], 3") == 0x1010
+    assert it.batch.scalar[10] == 0x1004
