@@ -30,7 +30,7 @@ LOW = 0xFFFFFFFF
 
 @functools.cache
 def operations(processor, lanes):
-    """The names of all operations of a processor, without the suffixes of encodings; those of GFX1250 that are known."""
+    """The names of all operations of a processor, without the suffixes of encodings; of GFX1250 the known ones."""
     known = table(processor, lanes)
     names = set()
     for form, rows in known.rows.items():
