@@ -236,9 +236,7 @@ def checks() -> Iterator[Row]:
                 )
                 for check in (None, "init")
             )
-            yield Row(
-                f"{kernel} at {level}, --check=init", ours, "no check, compiled", free, 2 if level == "-O2" else 4, 5
-            )
+            yield Row(f"{kernel} at {level}, --check=init", ours, "no check, compiled", free, 4, 5)
 
 
 GROUPS = {"run": run, "launches": launches, "checks": checks}
