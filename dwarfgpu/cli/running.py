@@ -73,10 +73,8 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     steps: list[TracedStep] = []
     trace = _trace(session, running, options, steps)
     histories = begun_histories(running, options)
-    if trace is None and profile is None and not histories and options.check is None:
-        running.keeps_launch = True
-    with running.progress_shown():
-        halt = running.run(until=options.until, limit=options.limit)
+    is_watched = trace is not None or profile is not None or bool(histories) or options.check is not None
+    running, halt = _run_to_a_halt(options, program, running, is_watched=is_watched, is_stopped=bool(points))
     if trace is not None:
         trace.end()
     end_histories(histories, options.history)
@@ -323,6 +321,29 @@ def _show(
 
 
 # --- Before it runs -----------------------------------------------------------------------------------------------
+
+
+def _run_to_a_halt(
+    options: Any, program: Program, running: Running, *, is_watched: bool, is_stopped: bool
+) -> tuple[Running, Halt]:
+    """Let waves run; return what has run, and why it has come to a halt.
+
+    Where nobody watches their order, waves run one after the other. If one then fails, all run again in step: so they
+    are all where it fails, and going back finds what led there.
+    """
+    from dwarfgpu.execution.halts import FAILURES
+
+    ways = options.until, options.limit, options.seed, options.weak_memory
+    is_stopped = is_stopped or any(each is not None for each in ways)
+    running.keeps_launch = is_stopped and not is_watched
+    with running.progress_shown():
+        halt = running.run(until=options.until, limit=options.limit)
+    if halt.kind in FAILURES and not (is_watched or is_stopped):
+        running = _launched(options, program)
+        running.keeps_launch = True
+        with running.progress_shown():
+            halt = running.run()
+    return running, halt
 
 
 def _launched(options: Any, program: Program) -> Running:

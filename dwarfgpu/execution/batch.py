@@ -135,7 +135,7 @@ class WaveBatch:
 
     def called(self, behind: int) -> Calls | list[Calls]:
         """Return the calls after one that returns to an address."""
-        new = {id(calls): _called(calls, behind) for calls in self.each_calls()}
+        new = {id(calls): called_from(calls, behind) for calls in self.each_calls()}
         return shared_calls([new[id(calls)] for calls in self.each_calls()])
 
     def calls_after_jump(self, target: Any, behind: int) -> Calls | list[Calls]:
@@ -191,10 +191,12 @@ class WaveBatch:
         joined.accumulation = [
             _stacked(columns, counts) for columns in zip(*(batch.accumulation for batch in batches), strict=True)
         ]
-        joined.scalar = [_joined(numbers, counts) for numbers in zip(*(batch.scalar for batch in batches), strict=True)]
-        joined.scc = _joined([batch.scc for batch in batches], counts)
-        joined.status = _joined([batch.status for batch in batches], counts)
-        joined.set_exec(_joined([batch.exec for batch in batches], counts))
+        joined.scalar = [
+            joined_numbers(numbers, counts) for numbers in zip(*(batch.scalar for batch in batches), strict=True)
+        ]
+        joined.scc = joined_numbers([batch.scc for batch in batches], counts)
+        joined.status = joined_numbers([batch.status for batch in batches], counts)
+        joined.set_exec(joined_numbers([batch.exec for batch in batches], counts))
         joined.calls = self.calls
         if isinstance(self.calls, list) or any(batch.calls is not self.calls for batch in others):
             joined.calls = shared_calls([calls for batch in batches for calls in batch.each_calls()])
@@ -222,7 +224,8 @@ class WaveBatch:
         return other
 
 
-def _called(calls: Calls, behind: int) -> Calls:
+def called_from(calls: Calls, behind: int) -> Calls:
+    """Return the calls after one that returns to an address."""
     depth = calls[2] + 1
     return (behind, calls, depth) if 0 < depth <= MOST_CALLS else LOST_CALLS
 
@@ -234,7 +237,7 @@ def _jumped(calls: Calls, target: int, behind: int) -> Calls:
         outer = outer[1]
     if outer is not None:
         return outer[1]  # type: ignore[no-any-return]
-    return calls if behind == NOWHERE else _called(calls, behind)
+    return calls if behind == NOWHERE else called_from(calls, behind)
 
 
 def shared_calls(each: list[Calls]) -> Calls | list[Calls]:
@@ -326,7 +329,8 @@ def _numbers(number: Any, index: Any) -> Any:
     return number if isinstance(number, int) else number_of(number[index])
 
 
-def _joined(numbers: Any, counts: list[int]) -> Any:
+def joined_numbers(numbers: Any, counts: list[int]) -> Any:
+    """Return scalar numbers of batches as one of all their waves."""
     first = numbers[0]
     if isinstance(first, int) and len(set(map(id, numbers))) == 1:
         return first

@@ -34,6 +34,7 @@ from dwarfgpu.execution.batch import (
 )
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
+from dwarfgpu.execution.by_wave import WaveRounds
 from dwarfgpu.execution.device_memory import GlobalMemory, MappedSegments
 from dwarfgpu.execution.faults import (
     BROKEN,
@@ -46,7 +47,7 @@ from dwarfgpu.execution.faults import (
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.repetition import Repetition
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.frame_state import is_far_branch
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
@@ -144,6 +145,9 @@ class Device:
         self.barriers.on_complete = self._release
         self.blocks: dict[tuple[int, int], CompiledBlock] = {}
         self._single: dict[tuple[int, int], CompiledBlock] = {}
+        self._of_waves: dict[tuple[int, int], CompiledBlock] = {}
+        """The blocks of waves that run one after the other, which end before these meet."""
+        self._meetings: dict[int, bool] = {}
         self._decoded: dict[int, GpuInstruction] | None = None
         """While a block is written, its instructions, and those behind it that checks have looked at."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
@@ -278,8 +282,9 @@ class Device:
         looks = self._looks = stops_at_faults and self._random is None and not self.memory.is_weak
         self._errors = None
         if self.observer is not None or self.on_turn is not None or self.breakpoints:
-            self._ignore_errors()
+            self.ignore_errors()
         self.is_busy = True
+        rounds = self._rounds(limit)
         try:
             while self.halt is None:
                 if self.is_interrupted:
@@ -287,7 +292,10 @@ class Device:
                 elif limit is not None and self.executed >= limit:
                     self.halt = Halt(halts.LIMIT, f"{self.executed} instructions have been executed")
                 elif self.batches:
-                    self._turn(repetition.step(limit) if looks else limit)
+                    if rounds is not None and not (looks and repetition.is_looking):
+                        rounds.run()
+                    else:
+                        self._turn(repetition.step(limit) if looks else limit)
                     if looks and self.executed >= repetition.due and self.halt is None:
                         self.halt = repetition.look()
                     if self.on_turn is not None:
@@ -299,7 +307,21 @@ class Device:
             if self._errors is not None:
                 self._errors.__exit__(None, None, None)
 
-    def _ignore_errors(self) -> None:
+    def _rounds(self, limit: int | None) -> WaveRounds | None:
+        """Return how waves run one after the other, where they can and nobody watches their order."""
+        compiled, memory = self.compiled, self.memory
+        is_watched = self.breakpoints or self.observer is not None or self.alone is not None
+        is_seen = memory.watch is not None or memory.watch_waves is not None or memory.is_weak
+        machine = self.machine
+        is_kept = machine.past is not None or machine.checks is not None
+        if compiled is None or is_watched or is_seen or is_kept or self._random is not None:
+            return None
+        if compiled.problem or not compiled.can_reach_all():
+            return None
+        self._going = None
+        return WaveRounds(self, compiled, limit)
+
+    def ignore_errors(self) -> None:
         """Let numpy say nothing of overflows until `run` is done; a kernel that is all compiled never asks for it."""
         if self._errors is None:
             self._errors = np.errstate(all="ignore")
@@ -337,7 +359,7 @@ class Device:
         self.halt = None
         self.stops_at_faults = True
         with np.errstate(all="ignore"):
-            if self._execute(batch, self._found_block(batch.pc, batch.mode, single=True)):
+            if self.execute(batch, self._found_block(batch.pc, batch.mode, single=True)):
                 self.batches.append(batch)
         return True
 
@@ -415,8 +437,8 @@ class Device:
                 count, is_whole, is_inside = block.count, block.is_whole, False
                 is_cut = (is_exact or is_cut) and not is_whole
                 since += count
-                self._ignore_errors()
-                goes_on = self._execute(batch, block)
+                self.ignore_errors()
+                goes_on = self.execute(batch, block)
             left -= count
             if not goes_on:
                 self._going = None
@@ -448,7 +470,7 @@ class Device:
             return turns.PATIENCE - batch.spent
         return self._random.randint(1, 1 if self.memory.is_weak else self._random.choice(TURNS))
 
-    def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
+    def execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
         try:
             following = block.function(batch)
@@ -607,9 +629,13 @@ class Device:
         self.stopped.append((batch, fault.reason))
         masks = lane_masks(batch.waves, fault.lanes) or dict.fromkeys(batch.waves.tolist(), 0)
         self.stops.update(zip(batch.waves.tolist(), fault.stops(trap), strict=True))
-        if self.stops_at_faults and self.halt is None:
+        if not self.stops_at_faults:
+            return
+        if self.halt is None:
             kind = halts.TRAP if fault.kind in TRAP_REASONS else halts.FAULT
             self.halt = Halt(kind, fault.reason, batch.pc, masks)
+        elif (self.halt.kind, self.halt.pc) == (halts.FAULT, batch.pc):  # of a wave that has had its turn before
+            self.halt = evolve(self.halt, lanes=(self.halt.lanes or {}) | masks)
 
     def _by_group(self, batch: WaveBatch) -> Any:
         return np.bincount(self._groups[batch.waves], minlength=len(self._alive))
@@ -697,17 +723,39 @@ class Device:
             self._decoded = None
         return block
 
+    def waves_meet(self, pc: int) -> bool:
+        """Return whether waves that run one after the other meet before an instruction."""
+        if pc not in self._meetings:
+            try:
+                self._meetings[pc] = instructions.waves_meet(self.instruction(pc))
+            except MachineFault:
+                return False
+        return self._meetings[pc]
+
+    def code_around(self, pc: int) -> range:
+        """Return the addresses of the piece of memory with an instruction; of no other one where there is no code."""
+        segment = self.memory.memory.segment_of(pc, pc)
+        return range(pc, pc + 1) if segment is None or pc % 4 else range(segment.start, segment.end)
+
+    def block_of_wave(self, pc: int, mode: int, most: int) -> CompiledBlock:
+        """Return straight code of so many instructions at most, which ends where waves meet that run one by one."""
+        block = self._of_waves.get((pc, mode)) if most > 1 else None
+        if block is None and most > 1:
+            block = self._of_waves[pc, mode] = self._block(pc, mode, LONGEST, is_by_wave=True)
+        return self._found_block(pc, mode, single=True) if block is None or block.count > most else block
+
     def straight_code(self, pc: int, mode: int) -> tuple[int, ...]:
         """Return the addresses of the instructions of the block at an address."""
         return self._found_block(pc, mode, single=self.observer is not None).instructions
 
-    def _block(self, pc: int, mode: int, longest: int) -> CompiledBlock:
+    def _block(self, pc: int, mode: int, longest: int, *, is_by_wave: bool = False) -> CompiledBlock:
         """Compile the code from an address to the next branch, or to the next breakpoint."""
         writer = self._writer(mode)
         address, is_whole = pc, False
         instructions: list[int] = []
         while True:
-            if instructions and (len(instructions) == longest or address in self.breakpoints):
+            is_before = address in self.breakpoints or (is_by_wave and self.waves_meet(address))
+            if instructions and (len(instructions) == longest or is_before):
                 writer.write(f"return {address}")
                 break
             writer.address = address

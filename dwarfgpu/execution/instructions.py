@@ -19,8 +19,9 @@ from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.memory_access import MemoryAccess, has_base
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.decoder import text as text_of
-from dwarfgpu.isa.instruction import PC_READS, GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.instruction import CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
+from dwarfgpu.isa.semantics.matrices import shape_of
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of, meaning_of_half
 from dwarfgpu.isa.tables import generation, is_gfx12_5, table
@@ -48,6 +49,7 @@ _HIGH_BITS_OF_REGISTERS = 0xFF << 12
 """The bits of MODE that GFX12.5 adds to the numbers of vector registers."""
 INTERRUPT = 1
 """The message that tells the host that something waits for it."""
+_TAKES_LONG = re.compile("s_barrier|image_|tbuffer_|buffer_.*format")
 
 
 def is_idle(instruction: GpuInstruction) -> bool:
@@ -900,3 +902,14 @@ SETTINGS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     **dict.fromkeys(("s_setreg_b32", "s_setreg_imm32_b32"), _set_register),
 }
 """Instructions that change MODE, so that another block follows."""
+
+
+def waves_meet(instruction: GpuInstruction) -> bool:
+    """Return whether waves that run one after the other meet before an instruction, which is then executed for all.
+
+    There are three kinds: what ends or stops a wave or lets it wait, what changes MODE, and what takes Python long.
+    """
+    name = instruction.name
+    if name in CONTROL:
+        return not (is_idle(instruction) or name in JUMPS | CALLS or name.startswith(("s_branch", "s_cbranch")))
+    return name in SETTINGS or _TAKES_LONG.match(name) is not None or shape_of(name) is not None

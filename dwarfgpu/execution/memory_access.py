@@ -839,6 +839,8 @@ class MemoryAccess:
             lanes = np.ones(full, bool) if mask is None else mask
             view = segment.views.get(shape.size)
             chosen = offsets[lanes]
+            if not chosen.size:
+                continue
             if view is None or (chosen & (shape.size - 1)).any():
                 wrong = lanes & ((offsets & (shape.size - 1)) != 0)
                 detail = "the address of an atomic operation is not aligned"

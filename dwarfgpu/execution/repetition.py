@@ -55,6 +55,11 @@ class Repetition:
         self._end: tuple[int, tuple[int, ...]] | None = None
         """Where waves stop that were found to be in a loop, and the instructions of the loop."""
 
+    @property
+    def is_looking(self) -> bool:
+        """Whether states are compared now."""
+        return bool(self._begin)
+
     def step(self, limit: int | None) -> int | None:
         """Return up to where the next turn goes: one block while one batch is looked at."""
         if self._alone is None:

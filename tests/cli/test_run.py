@@ -224,12 +224,12 @@ def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     """A kernel that takes long gets SIGINT when it has begun to run."""
     script = (
         "import os, signal, sys\n"
-        "from dwarfgpu.execution.device import Device\n"
-        "turn = Device._turn\n"
-        "def first(self, limit):\n"
+        "from dwarfgpu.execution.by_wave import WaveRounds\n"
+        "round = WaveRounds.run\n"
+        "def first(self):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    turn(self, limit)\n"
-        "Device._turn = first\n"
+        "    round(self)\n"
+        "WaveRounds.run = first\n"
         "from dwarfgpu.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
+from dwarfgpu.execution.forms.compiled_rounds import CompiledRound
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
@@ -66,7 +67,8 @@ class CompiledForms:
     """How long Python has executed for those that wait."""
 
     def __init__(self, device: FormHost, *, waits: bool = False) -> None:
-        self.device, self.hot, self.waits = device, HOT, waits
+        self.device, self.hot = device, HOT
+        self.wait: float = WAIT if waits else 0
         self.problem = ""
         """Why nothing is compiled any more."""
         self._table = MemoryTable()
@@ -77,23 +79,36 @@ class CompiledForms:
             from dwarfgpu.execution.forms.marked_waves import MarkedWaves
 
             self._marks = MarkedWaves(check)
-        self._programs: dict[tuple[int, int], FormProgram] = {}
+        self._programs: dict[tuple[int, int, bool], FormProgram] = {}
         self._counts = device.register_counts
-        self._cells = (ctypes.c_uint64 * len(TurnCell))()
-        self._place = ctypes.addressof(self._cells)
+        self.cells = (ctypes.c_uint64 * len(TurnCell))()
+        self.place = ctypes.addressof(self.cells)
         self._calls = (ctypes.c_uint64 * MOST_CALLS)()
-        self._cells[TurnCell.CALLS] = ctypes.addressof(self._calls)
-        self._library: Any = None
+        self.cells[TurnCell.CALLS] = ctypes.addressof(self._calls)
+        self.library: Any = None
         self._executed = 0
 
     def _begins(self) -> bool:
         """Prepare to compile; return whether that can be done, and is worth it."""
-        if self._library is None and not self.problem and not (self.waits and self._waited < WAIT):
+        if self.library is None and not self.problem and self._waited >= self.wait:
             try:
-                self._library = library(keeps_code=self.device.machine.keeps_code)
+                self.library = library(keeps_code=self.device.machine.keeps_code)
             except CompilerError as error:
                 self.problem = str(error)
-        return self._library is not None and not self.problem
+        return self.library is not None and not self.problem
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether waves can run as forms, and have waited for it."""
+        return self._begins()
+
+    def has_waited(self, executed: int) -> None:
+        """Take note that Python has executed a turn of a wave."""
+        CompiledForms._waited += 2 * executed + 50
+
+    def can_reach_all(self) -> bool:
+        """Return whether compiled code can reach all memory."""
+        return self._table.can_reach_all(self.device.memory)
 
     @property
     def compiler(self) -> str:
@@ -101,10 +116,10 @@ class CompiledForms:
 
     def counted(self) -> tuple[int, int, int]:
         """Return how many forms the process has, their instructions in programs, and the bytes of machine code."""
-        if self._library is None or self.problem:
+        if self.library is None or self.problem:
             return 0, 0, 0
         count = sum(program.count for program in self._programs.values())
-        return len(self._library), count, self._library.size
+        return len(self.library), count, self.library.size
 
     def forget(self, address: int) -> None:
         """Let waves leave forms at an address."""
@@ -146,9 +161,21 @@ class CompiledForms:
         is_seen = memory.watch is not None or memory.watch_waves is not None
         return isinstance(batch, FormBatch) and not self.problem and not is_seen and self._table.can_reach_all(memory)
 
+    def round_of(self, batch: Any, places: Any, turn: int) -> CompiledRound:
+        """Return the turns of waves that are at some places of one piece of code."""
+        batch.pc = int(places[0])
+        program = self._program(batch, is_by_wave=True)
+        assert program is not None  # noqa: S101 (there is code)
+        return CompiledRound(self, batch, program, places, turn)
+
+    def noted(self, wave: FormBatch, jump: int) -> FormBatch:
+        """Return a wave that has executed a call or jump at an address, with the calls that it is in then."""
+        self._note(wave, self.device.instruction(jump), jump, wave.pc)
+        return wave
+
     def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
-        device, cells = self.device, self._cells
+        device, cells = self.device, self.cells
         program = self._program(batch)
         if program is None:
             return None
@@ -167,17 +194,18 @@ class CompiledForms:
         done = 0
         while True:
             cells[TurnCell.TURN], cells[TurnCell.MOST] = max(left - done, 0), max(most - done, 0)
-            reason = self._library.run(self._place)
+            reason = self.library.run(self.place)
             done += cells[TurnCell.EXECUTED]
             batch.pc = program.address_of(cells[TurnCell.SLOT])
             if reason == TurnExit.HOT:
                 with suppress(CompilerError):  # what there is goes on
                     program.extend(batch.pc)
-            elif reason != TurnExit.STOPPED or not self._fill(program, batch.pc):
+            elif reason != TurnExit.STOPPED or not self.fill(program, batch.pc):
                 break
         return self._result(batch, program, reason, done)
 
-    def _fill(self, program: FormProgram, address: int) -> bool:
+    def fill(self, program: FormProgram, address: int) -> bool:
+        """Fill the slots from an address on; return whether its own is filled."""
         try:
             return program.fill(address)
         except CompilerError as error:
@@ -185,21 +213,21 @@ class CompiledForms:
             return False
 
     def _result(self, batch: FormBatch, program: FormProgram, reason: int, done: int) -> CompiledRun | None:
-        since = self._cells[TurnCell.SINCE]
-        for slot in self._calls[: self._cells[TurnCell.CALL_COUNT]]:
+        since = self.cells[TurnCell.SINCE]
+        for slot in self._calls[: self.cells[TurnCell.CALL_COUNT]]:
             batch.calls = batch.called(program.address_of(slot))
         if reason == TurnExit.STOPPED:
             return CompiledRun(done, since=since, is_inside=True) if done else None
         if reason == TurnExit.TORN:
             following = program.address_of(batch.states.next_slots(batch.waves))
-            return CompiledRun(done, following, is_whole=True, rest=self._cells[TurnCell.REST])
+            return CompiledRun(done, following, is_whole=True, rest=self.cells[TurnCell.REST])
         if reason == TurnExit.FULL:
             return CompiledRun(done, since=since)
         following = None
         if reason == TurnExit.PARTED:
             following = program.address_of(batch.states.next_slots(batch.waves))
-        if reason == TurnExit.NOTED or (following is not None and program.is_noted(self._cells[TurnCell.LAST])):
-            last = program.address_of(self._cells[TurnCell.LAST])
+        if reason == TurnExit.NOTED or (following is not None and program.is_noted(self.cells[TurnCell.LAST])):
+            last = program.address_of(self.cells[TurnCell.LAST])
             target = batch.pc if following is None else following[:, None]
             self._note(batch, self.device.instruction(last), last, target)
         return CompiledRun(done, following, is_whole=True)
@@ -213,15 +241,16 @@ class CompiledForms:
             is_far = self.device.is_far_branch(instruction, address)
             batch.calls = batch.calls_after_jump(NOWHERE if is_far else target, behind)
 
-    def _program(self, batch: WaveBatch) -> FormProgram | None:
-        programs = (each for (_start, mode), each in self._programs.items() if mode == batch.mode)
-        found = next((each for each in programs if each.start <= batch.pc < each.end), None)
-        if found is not None or batch.pc % 4:
-            return found
+    def _program(self, batch: WaveBatch, *, is_by_wave: bool = False) -> FormProgram | None:
+        same = (each for key, each in self._programs.items() if key[1:] == (batch.mode, is_by_wave))
+        program = next((each for each in same if each.start <= batch.pc < each.end), None)
+        if program is not None or batch.pc % 4:
+            return program
         segment = self.device.memory.memory.segment_of(batch.pc, batch.pc)
         if segment is None:
             return None
         if len(self._programs) >= MOST_PROGRAMS:
             self._programs.clear()
-        found = self._programs[segment.start, batch.mode] = FormProgram(self.device, segment, batch.mode)
-        return found
+        program = FormProgram(self.device, segment, batch.mode, is_by_wave=is_by_wave)
+        self._programs[segment.start, batch.mode, is_by_wave] = program
+        return program

@@ -22,6 +22,7 @@ from dwarfgpu.execution.forms.layout import (
     TurnExit,
 )
 from dwarfgpu.execution.forms.memory_functions import DECLARED, MEMORY_FUNCTIONS, cell, load
+from dwarfgpu.execution.forms.rounds import ROUND, ROUND_FUNCTION
 
 RUN = "forms_run"
 """``i64 @forms_run(ptr cells)``: let the waves of a batch run; return a `TurnExit`."""
@@ -245,6 +246,6 @@ leave:
   ret i64 %reason
 }}
 """
-DISPATCHER = _RUN + MEMORY_FUNCTIONS
+DISPATCHER = _RUN + ROUND_FUNCTION + MEMORY_FUNCTIONS
 """The module."""
-FUNCTIONS = RUN, *DECLARED
+FUNCTIONS = RUN, ROUND, *DECLARED

@@ -12,6 +12,7 @@ from typing import Any
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.forms import native
 from dwarfgpu.execution.forms.dispatcher import DISPATCHER, FUNCTIONS, RUN
+from dwarfgpu.execution.forms.rounds import ROUND
 
 
 class FormLibrary:
@@ -25,7 +26,9 @@ class FormLibrary:
         self._machine.load(DISPATCHER, 1, self._code)  # kernels then run 1.3 times as fast; forms would gain nothing
         for name in FUNCTIONS:
             self._machine.share(name)
-        self.run: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._machine.address(RUN))
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+        self.run: Callable[[int], int] = function(self._machine.address(RUN))
+        self.round: Callable[[int], int] = function(self._machine.address(ROUND))
 
     def __len__(self) -> int:
         return len(self._functions)

@@ -10,7 +10,7 @@ from enum import IntEnum, IntFlag
 
 SCC = 132
 """The number of SCC among the scalar registers."""
-VECTORS = 1792
+VECTORS = 2048
 """Where the vector registers of a wave begin, a multiple of their size; behind them are the accumulation registers."""
 SLOT = 64
 """The bytes of a slot: a function, the stretch that begins there, `Rule`, how hot it is, the numbers."""
@@ -69,6 +69,9 @@ class Place(IntEnum):
     """A byte for each scalar register: whether something has written it."""
     KNOWN_VECTORS = 1056
     """The same for each vector register."""
+    CALLS = 1792
+    """The slots to which the calls return that a wave has noted since Python was asked, and how many there are."""
+    CALL_COUNT = 1920
 
 
 class Rule(IntFlag):
@@ -90,6 +93,8 @@ class Rule(IntFlag):
     """Waves meet before it only because it is checked. In a stretch the first instruction is asked for it."""
     ENDS_STRETCH = 128
     """It changes what others are asked for: the executing lanes of checked waves, or marks of a register."""
+    MEETS = 256
+    """Waves that run one after the other meet before it; it has no function."""
 
 
 class StretchField(IntEnum):
@@ -103,7 +108,9 @@ class StretchField(IntEnum):
 
 
 MOST_CALLS = 64
-"""The calls that are noted before Python is asked."""
+"""The calls that are noted before Python is asked, by a batch."""
+MOST_CALLS_OF_WAVE = (Place.CALL_COUNT - Place.CALLS) // 8
+"""The same by a wave that runs alone."""
 
 
 class TurnCell(IntEnum):
@@ -135,6 +142,42 @@ class TurnCell(IntEnum):
     CALL_COUNT = 12
     ASKS = 13
     """Whether all waves are asked before one executes an instruction that may refuse: none has then gone on."""
+
+
+class RoundCell(IntEnum):
+    """The same for waves that run one after the other."""
+
+    WAVES = 0
+    """The addresses of the states of the waves; each has the slot that it is at in `Place.NEXT`."""
+    COUNT = 1
+    NUMBER = 2
+    """The number of the wave that goes first, before and after."""
+    LEFT = 3
+    """The instructions that are left of its turn, before and after."""
+    TURN = 4
+    """The instructions of a turn."""
+    ROOM = 5
+    """The instructions after which nothing goes on."""
+    MOST = 6
+    """The instructions after which Python is asked when a turn ends."""
+    EXECUTED = 7
+    """The instructions that waves have executed, all together."""
+    LAST = 8
+    """The slot of the call or jump that Python has to note."""
+    HOT = 9
+    """How often waves have been at an instruction, where it is hot."""
+
+
+class RoundExit(IntEnum):
+    """Why waves that run one after the other return to Python."""
+
+    OVER = 0
+    """All have had their turn, or enough has been executed."""
+    STOPPED = 1
+    """The instruction of a wave has no function, or refuses; it has changed nothing."""
+    HOT = 2
+    NOTED = 3
+    """As for `TurnExit`, of one wave."""
 
 
 class TurnExit(IntEnum):

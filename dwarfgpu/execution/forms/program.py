@@ -15,6 +15,7 @@ from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, Rule, StretchField
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
+from dwarfgpu.execution.instructions import waves_meet
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
@@ -43,6 +44,7 @@ class FormHost(Protocol):
     breakpoints: Any
     observer: Any
     stops_at_faults: bool
+    is_interrupted: bool
 
     @property
     def register_counts(self) -> tuple[int, int]: ...
@@ -55,6 +57,8 @@ class FormHost(Protocol):
 
     def special_sources(self) -> dict[str, int]: ...
 
+    def waves_meet(self, pc: int) -> bool: ...
+
 
 class FormProgram:
     """The slots of a segment of memory in one MODE."""
@@ -62,8 +66,9 @@ class FormProgram:
     _forms: ClassVar[dict[Any, WrittenForm | None]] = {}
     """The forms of instructions, for all devices of the process; None where there is none."""
 
-    def __init__(self, device: FormHost, segment: MemorySegment, mode: int) -> None:
-        self._device, self._mode = device, mode
+    def __init__(self, device: FormHost, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
+        """With ``is_by_wave`` waves run one after the other: nothing else comes between two instructions of a wave."""
+        self._device, self._mode, self._is_by_wave = device, mode, is_by_wave
         self._is_checked = device.machine.checks is not None
         self._writer, self._stretch_writer = FormWriter, StretchWriter
         if self._is_checked:
@@ -95,6 +100,14 @@ class FormProgram:
         """How far the addresses of instructions are from the numbers of their slots."""
         return self.start - self._slots // (SLOT // 4)
 
+    def has(self, address: int) -> bool:
+        """Return whether an address is in the code."""
+        return self.start <= address < self.end
+
+    def slots_of(self, addresses: Any) -> Any:
+        """Return the slots of addresses of the code."""
+        return self._slots + (addresses - self.start) * (SLOT // 4)
+
     def is_noted(self, slot: int) -> bool:
         """Return whether an instruction is a call or a jump."""
         return bool(self._content[(slot - self._slots) // SLOT, RULE] & Rule.IS_NOTED)
@@ -117,7 +130,7 @@ class FormProgram:
         """Let straight code from an address on be one function from now on, if it is more than an instruction."""
         index = (start - self.start) // 4
         self._words[index, HEAT // 4] = COLD
-        parts = stretch_of(self._straight(start))
+        parts = stretch_of(self._straight(start), is_by_wave=self._is_by_wave)
         if len(parts) < 2:
             return
         writer = self._stretch_writer(**self._options())
@@ -150,7 +163,10 @@ class FormProgram:
                     instruction = self._device.instruction(address)
                 except MachineFault:
                     break
-                form = self._form(instruction, address)
+                meets = self._is_by_wave and waves_meet(instruction)
+                if meets:
+                    self._words[(address - self.start) // 4, RULE // 4] = int(Rule.MEETS)
+                form = None if meets else self._form(instruction, address)
                 if form is not None:
                     is_far = instruction.name == "s_setpc_b64" and self._device.is_far_branch(instruction, address)
                     found[address] = evolve(form, rule=form.rule | Rule.IS_FAR) if is_far else form

@@ -31,12 +31,15 @@ class StretchPart:
     form: WrittenForm
 
 
-def stretch_of(parts: Iterable[StretchPart]) -> list[StretchPart]:
-    """Return the first instructions of straight code that can be one stretch."""
+def stretch_of(parts: Iterable[StretchPart], *, is_by_wave: bool = False) -> list[StretchPart]:
+    """Return the first instructions of straight code that can be one stretch.
+
+    Waves that run one after the other need not meet before any of them.
+    """
     found: list[StretchPart] = []
     for part in parts:
         rule = part.form.rule
-        meets = rule & Rule.IN_STEP and not rule & Rule.IS_CHECKED
+        meets = rule & Rule.IN_STEP and not (rule & Rule.IS_CHECKED or is_by_wave)
         if rule & Rule.IS_NOTED or (found and meets) or len(found) == LONGEST:
             break
         found.append(part)

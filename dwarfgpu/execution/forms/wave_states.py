@@ -16,11 +16,12 @@ from dwarfgpu.execution.batch import (
     VCC,
     VCC_HI,
     WaveBatch,
+    joined_numbers,
     lane_flags,
     number_of,
     shared_calls,
 )
-from dwarfgpu.execution.forms.layout import SCC, VECTORS, Place
+from dwarfgpu.execution.forms.layout import MOST_CALLS_OF_WAVE, SCC, VECTORS, Place
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 
 if TYPE_CHECKING:
@@ -94,6 +95,13 @@ class WaveStates:
         if (known != known[0]).any():
             self._known[rows] = known.any(axis=0)
 
+    def alike(self, waves: Any) -> list[list[int]]:
+        """Return the positions of waves that know the same registers, for each such set."""
+        found: dict[bytes, list[int]] = {}
+        for row, wave in enumerate(waves):
+            found.setdefault(self._known[wave].tobytes(), []).append(row)
+        return [*found.values()]
+
     # --- Registers of some waves ----------------------------------------------------------------------------------
 
     def word(self, rows: Any, number: int) -> Any:
@@ -160,6 +168,24 @@ class WaveStates:
     def next_slots(self, rows: Any) -> Any:
         """Return where waves go at the end of a block."""
         return self._longs[rows, Place.NEXT // 8]
+
+    def put_next(self, rows: Any, slots: Any) -> None:
+        """Let waves go on at slots."""
+        self._longs[rows, Place.NEXT // 8] = slots
+
+    def calls(self, waves: Any) -> Any:
+        """Return the calls that waves have noted: in a row for each, how many there are, and the slots."""
+        first = Place.CALLS // 8
+        noted = self._longs[waves, first : first + MOST_CALLS_OF_WAVE + 1]
+        counts = noted[:, -1:]
+        slots = np.where(np.arange(MOST_CALLS_OF_WAVE) < counts, noted[:, :-1], 0)
+        return np.concatenate((counts, slots), axis=1)
+
+    def put_calls(self, waves: Any, slots: list[int]) -> None:
+        """Let waves have noted calls."""
+        first = Place.CALLS // 8
+        self._longs[waves, Place.CALL_COUNT // 8] = len(slots)
+        self._longs[waves, first : first + len(slots)] = slots
 
 
 class Registers:
@@ -315,12 +341,19 @@ class FormBatch(WaveBatch):
     def join(self, others: Iterable[WaveBatch]) -> WaveBatch:
         batches = [self, *others]
         is_alike = all(isinstance(each, FormBatch) and each.states is self.states for each in batches)
-        if not is_alike or any(each.status is not self.status for each in batches):
+        if not is_alike:
             return WaveBatch.join(self, batches[1:])
-        for each in batches:
-            each.settle()  # type: ignore[attr-defined]
-        joined = FormBatch(self.states, self, np.concatenate([each.waves for each in batches]))
+        joined = self.beside_others(batches[1:])
         self.states.join_known(joined.waves)
+        return joined
+
+    def beside_others(self, others: Iterable[Any]) -> FormBatch:
+        """Return these waves and others, wherever they are."""
+        batches = [self, *others]
+        for each in batches:
+            each.settle()
+        joined = FormBatch(self.states, self, np.concatenate([each.waves for each in batches]))
+        joined.status = joined_numbers([each.status for each in batches], [each.count for each in batches])
         joined.spent, joined.passed = max(each.spent for each in batches), NOWHERE
         if isinstance(self.calls, list) or any(each.calls is not self.calls for each in batches):
             joined.calls = shared_calls([calls for each in batches for calls in each.each_calls()])

@@ -160,6 +160,7 @@ def test_kernels_of_the_corpus_have_no_finding_and_the_same_results(
             sizes = {"grid": corpus.GROUP * 2, "work_group": corpus.GROUP, "private_size": 8192}
             launched = launch(machine, path, kernel, args=arrays, check=check, **sizes)
             running = Running(launched)
+            running.keeps_launch = True  # so that waves run in step, as those that are checked
             halt = running.run(limit=corpus.LIMIT)
             results.append(
                 (str(halt), machine.device.executed, [launched.buffers[each].tobytes() for each in range(3)])

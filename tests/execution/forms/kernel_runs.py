@@ -1,5 +1,7 @@
 """Kernels that are interpreted and executed as compiled forms, and what waves have then."""
 
+from math import inf
+
 import numpy as np
 
 from dwarfgpu.execution.batch import NOTHING, UNSET, return_addresses
@@ -36,22 +38,23 @@ KERNELS = {
 """The arguments of the kernels."""
 
 
-def ready(path, kernel, hot, count=COUNT):
+def ready(path, kernel, hot, count=COUNT, *, in_step=False):
     """Return a device that is about to run a kernel, and its launch; with ``hot`` 0 it interprets.
 
     Else what so many waves have been at is a stretch.
     """
     machine = machine_for(path, kernel)
     launched = start(machine, path, kernel, count)
-    return prepared(machine, hot), launched
+    return prepared(machine, hot, in_step=in_step), launched
 
 
-def prepared(machine, hot):
-    """Return the device of a machine whose waves are about to run."""
-    machine.jit = "on" if hot else "off"
+def prepared(machine, hot, *, in_step=False):
+    """Return the device of a machine whose waves are about to run: one after the other, or in step."""
+    machine.jit = "on"
+    machine.past = in_step or None
     machine.device.use_compiled()
-    if hot:
-        machine.device.compiled.hot = hot
+    machine.device.compiled.hot = hot
+    machine.device.compiled.wait = 0 if hot else inf
     return machine.device
 
 

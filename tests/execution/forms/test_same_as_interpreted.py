@@ -34,9 +34,13 @@ WAYS = 0, HOT, 1
 """Interpreted, as forms, and as stretches wherever that is possible."""
 
 
-def all_ways(path, kernel, count=256):
+def all_ways(path, kernel, count=256, *, in_step=False):
     """Return devices that are about to run a kernel in each way."""
-    return [ready(path, kernel, hot, count)[0] for hot in WAYS]
+    return [ready(path, kernel, hot, count, in_step=in_step)[0] for hot in WAYS]
+
+
+in_both_orders = pytest.mark.parametrize("in_step", [False, True], ids=["by wave", "in step"])
+"""Waves run one after the other, or all of them an instruction before any goes on."""
 
 
 def assert_all_same(interpreted, *others):
@@ -45,25 +49,28 @@ def assert_all_same(interpreted, *others):
 
 
 QUICK = {
-    *(("gfx1100", "O2", kernel) for kernel in ("red", "tiles", "narrow", "totals", "kinds")),
-    *(("gfx90a", "O0", kernel) for kernel in ("recursive", "counted", "by_number")),
-    ("gfx1200", "O0", "parting"), ("gfx803", "O0", "col"),
+    *(("gfx1100", "O2", kernel, False) for kernel in ("red", "tiles", "narrow", "totals", "kinds")),
+    *(("gfx90a", "O0", kernel, False) for kernel in ("recursive", "counted", "by_number")),
+    ("gfx1200", "O0", "parting", False), ("gfx803", "O0", "col", False), ("gfx90a", "O2", "tiles", True),
+    ("gfx1100", "O0", "recursive", True), ("gfx1200", "O2", "kinds", True), ("gfx1100", "O2", "totals", True),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "processor, level, kernel",
+    "processor, level, kernel, in_step",
     [
-        pytest.param(processor, level, kernel, marks=() if (processor, level, kernel) in QUICK else pytest.mark.slow)
+        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
         for processor in PROCESSORS
         for level in ("O0", "O2")
         for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+        for in_step in (False, True)
+        for each in [(processor, level, kernel, in_step)]
     ],
 )
 @pytest.mark.sampled(2)
-def test_three_ways_are_the_same(build, processor, level, kernel):
+def test_three_ways_are_the_same(build, processor, level, kernel, in_step):
     path = build(processor, level)
-    devices = all_ways(path, kernel)
+    devices = all_ways(path, kernel, in_step=in_step)
     for device in devices:
         device.run()
     assert not devices[0].waiting
@@ -100,20 +107,21 @@ def test_each_instruction_leaves_the_same_state(build, processor, level, kernel)
 @pytest.mark.parametrize(
     "level, kernel, step", [("O2", "parting", 499), ("O0", "recursive", 4019), ("O2", "tiles", 61)]
 )
-def test_limits_and_turns_are_the_same(build, level, kernel, step):
-    devices = all_ways(build("gfx1100", level), kernel)
+@in_both_orders
+def test_limits_and_turns_are_the_same(build, level, kernel, step, in_step):
+    devices = all_ways(build("gfx1100", level), kernel, in_step=in_step)
     for at in range(step, 12 * step, step):
         for device in devices:
             device.run(at)
         assert_all_same(*devices)
-        assert [order_of(device) for device in devices] == [order_of(devices[0])] * len(devices)
+        assert not in_step or [order_of(device) for device in devices] == [order_of(devices[0])] * len(devices)
     for device in devices:
         device.run()
     assert_all_same(*devices)
 
 
 def test_a_breakpoint_stops_waves_and_can_be_removed(build):
-    devices = all_ways(build("gfx1100", "O2"), "col")
+    devices = all_ways(build("gfx1100", "O2"), "col", in_step=True)
     points = []
     for device in devices:
         device.run(10_000)
@@ -132,7 +140,8 @@ def test_a_breakpoint_stops_waves_and_can_be_removed(build):
 
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
 @pytest.mark.parametrize("is_permissive", [False, True])
-def test_faults_are_the_same(build, processor, is_permissive):
+@in_both_orders
+def test_faults_are_the_same(build, processor, is_permissive, in_step):
     """Some waves reach behind a buffer; nothing of their instruction is done, and the others go on."""
     path, devices = build(processor, "O2"), []
     for hot in WAYS:
@@ -140,7 +149,7 @@ def test_faults_are_the_same(build, processor, is_permissive):
         machine.is_permissive = is_permissive
         small = np.ones(100, np.float32)
         launch(machine, path, "saxpy", grid=(4096,), work_group=(128,), args=[small, small.copy(), 2.0, 4096])
-        devices.append(prepared(machine, hot))
+        devices.append(prepared(machine, hot, in_step=in_step))
         devices[-1].run(stops_at_faults=True)
     assert [reason for _batch, reason in devices[0].stopped] == [reason for _batch, reason in devices[1].stopped]
     assert devices[0].stopped
@@ -148,22 +157,24 @@ def test_faults_are_the_same(build, processor, is_permissive):
 
 
 @pytest.mark.parametrize("processor, size", [("gfx1100", 200), ("gfx90a", 300)])
-def test_waves_that_leave_their_private_memory_are_the_same(build, processor, size):
+@in_both_orders
+def test_waves_that_leave_their_private_memory_are_the_same(build, processor, size, in_step):
     """Waves go alone through private memory, so others have gone on when one refuses."""
     path, devices = build(processor, "O0"), []
     depths = (np.arange(256) // 32 * 3 + 1).astype(np.int32)
     for hot in WAYS:
         machine, args = machine_for(path, "recursive"), [np.zeros(256, np.int32), depths]
         launch(machine, path, "recursive", grid=(256,), work_group=(128,), args=args, private_size=size)
-        devices.append(prepared(machine, hot))
+        devices.append(prepared(machine, hot, in_step=in_step))
         devices[-1].run()
     assert devices[0].stopped
     assert_all_same(*devices)
     assert [device.stops for device in devices] == [devices[0].stops] * 3
 
 
-def test_what_python_changes_is_seen_by_forms(build):
-    devices = all_ways(build("gfx1100", "O2"), "col")
+@in_both_orders
+def test_what_python_changes_is_seen_by_forms(build, in_step):
+    devices = all_ways(build("gfx1100", "O2"), "col", in_step=in_step)
     for device in devices:
         device.run(5_000)
         device.write_back()
@@ -195,13 +206,14 @@ def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch):
     assert_all_same(*devices)
 
 
-def test_calls_and_returns_are_noted_and_a_far_branch_is_no_return(require_tool, tmp_path):
+@in_both_orders
+def test_calls_and_returns_are_noted_and_a_far_branch_is_no_return(require_tool, tmp_path, in_step):
     path = str(tmp_path / "jumps.co")
     words = f"--target=amdgcn-amd-amdhsa -mcpu=gfx1100 -x assembler - -o {path}"
     subprocess.run([require_tool("clang-22"), *words.split()], input=by_hand(JUMPS, CALLED).encode(), check=True)
     KERNELS["kernel"] = ()
     for step in (1, 7, 200):
-        devices = all_ways(path, "kernel", 64)
+        devices = all_ways(path, "kernel", 64, in_step=in_step)
         for limit in range(step, 200, step):
             for device in devices:
                 device.run(limit)

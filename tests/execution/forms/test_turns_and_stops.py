@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package ll
 )  # fmt: skip
 def test_every_limit_stops_at_the_same_instruction(build, processor, level, count, step):
     path = build(processor, level)
-    devices = [ready(path, "long_body", hot, count)[0] for hot in (0, 1)]
+    devices = [ready(path, "long_body", hot, count, in_step=True)[0] for hot in (0, 1)]
     for device in devices:
         device.run()
     whole = devices[0].executed
@@ -63,7 +64,7 @@ def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience,
     monkeypatch.setattr(turns, "WIDEST", widest)
     monkeypatch.setattr(device_module, "ALONE", 800)
     for step in (61, 1009):
-        devices = [ready(build("gfx1100", "O2"), "tiles", hot)[0] for hot in (0, 1)]
+        devices = [ready(build("gfx1100", "O2"), "tiles", hot, in_step=True)[0] for hot in (0, 1)]
         for at in range(step, 6 * step, step):
             for device in devices:
                 device.run(at)
@@ -83,7 +84,7 @@ def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience,
 )  # fmt: skip
 def test_waves_that_part_have_the_same_turns(build, monkeypatch, level, kernel, step, patience):
     monkeypatch.setattr(turns, "PATIENCE", patience)
-    devices = [ready(build("gfx1100", level), kernel, hot)[0] for hot in (0, 1)]
+    devices = [ready(build("gfx1100", level), kernel, hot, in_step=True)[0] for hot in (0, 1)]
     for at in range(step, 12 * step, step):
         for device in devices:
             device.run(at)
@@ -140,9 +141,9 @@ def test_odd_instructions_do_the_same(build, processor, code):
 
 def test_an_interrupt_in_a_compiled_loop_stops_where_a_limit_stops_the_interpreter(build, monkeypatch):
     monkeypatch.setattr(compiled_forms, "SPAN", 500)
-    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
+    devices = [ready(build("gfx1100", "O2"), "col", hot, in_step=True)[0] for hot in (0, 2)]
     devices[1].run(100)
-    plain, calls = devices[1].compiled._library.run, itertools.count()
+    plain, calls = devices[1].compiled.library.run, itertools.count()
     for after in (30, 45):
 
         def call(place, after=after):
@@ -150,7 +151,7 @@ def test_an_interrupt_in_a_compiled_loop_stops_where_a_limit_stops_the_interpret
                 devices[1].interrupt()
             return plain(place)
 
-        devices[1].compiled._library = SimpleNamespace(run=call)
+        devices[1].compiled.library = SimpleNamespace(run=call)
         devices[1].run()
         assert devices[1].batches
         devices[0].run(devices[1].executed)
@@ -263,7 +264,7 @@ def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(require_tool
     words = f"--target=amdgcn-amd-amdhsa -mcpu=gfx1100 -x assembler - -o {path}"
     subprocess.run([require_tool("clang-22"), *words.split()], input=by_hand(JUMPS, CALLED).encode(), check=True)
     KERNELS["kernel"] = ()
-    devices = [ready(path, "kernel", hot, 64)[0] for hot in (0, 1)]
+    devices = [ready(path, "kernel", hot, 64, in_step=True)[0] for hot in (0, 1)]
     for limit in range(2, 200, 2):
         for device in devices:
             device.run(limit)
@@ -271,3 +272,45 @@ def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(require_tool
         depths = [each[2] for batch in devices[0].batches for each in batch.each_calls()]
         seen += [depths] if depths else []
     assert [depths for depths, _same in itertools.groupby(seen)] == [*([n] * 2 for n in (1, 2, 3, 2, 1, 0)), [1, 0]]
+
+
+@pytest.mark.parametrize("patience", [10_000, 90])
+@pytest.mark.parametrize("level, kernel", [("O2", "tiles"), ("O2", "parting"), ("O0", "recursive")])
+def test_waves_that_run_one_after_the_other_have_the_same_turns(build, monkeypatch, level, kernel, patience):
+    """Python executes the first ones of a round, and forms go on."""
+    monkeypatch.setattr(turns, "PATIENCE", patience)
+    devices = [ready(build("gfx90a", level), kernel, hot)[0] for hot in (0, 1, 1)]
+    devices[2].compiled.wait = compiled_forms.CompiledForms._waited + 5000
+    for at in range(997, 9970, 997):
+        for device in devices:
+            device.run(at)
+            assert device.executed <= at
+        assert_same(*devices[:2])
+        assert state(devices[0]) == state(devices[2])
+    for device in devices:
+        device.run()
+    assert_same(*devices[:2])
+    assert state(devices[0]) == state(devices[2])
+
+
+HEADER = Path(__file__).parents[1] / "kernels.h"
+LATER = """
+kernel void later(global atomic_int *flag, global int *y) {
+  int wave = get_global_id(0) / 32;
+  while (__opencl_atomic_load(flag, __ATOMIC_ACQUIRE, 2) != 3 - wave);
+  if (get_global_id(0) % 32 == 0) { y[3 - wave] = wave; __opencl_atomic_fetch_add(flag, 1, __ATOMIC_RELEASE, 2); }
+}
+"""
+
+
+def test_a_wave_that_waits_for_a_later_one_lets_it_run(require_tool, tmp_path):
+    source, path = tmp_path / "later.cl", str(tmp_path / "later.co")
+    source.write_text(LATER)
+    words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx1100 -O2 -g -w -nogpulib -include {HEADER}"
+    subprocess.run([require_tool("clang-22"), *words.split(), source, "-o", path], check=True)
+    KERNELS["later"] = (np.zeros(1, np.int32), np.zeros(4, np.int32))
+    devices = [ready(path, "later", hot, 128)[0] for hot in (0, 1)]
+    for device in devices:
+        device.run(400_000)
+        assert device.all_have_ended
+    assert_same(*devices)
