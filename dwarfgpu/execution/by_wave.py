@@ -40,7 +40,7 @@ class WaveRounds:
         batches, device.batches = device.batches, []
         going: dict[tuple[int, int, int], list[WaveBatch]] = defaultdict(list)
         for batch in batches:
-            if device.waves_meet(batch.pc):
+            if device.waves_meet(batch.pc, batch.mode):
                 device.batches.append(batch)
             else:
                 code = device.code_around(batch.pc)
@@ -95,7 +95,7 @@ class WaveRounds:
         """Let Python execute the turn of a wave."""
         device, begin, mode = self._device, self._device.executed, wave.mode
         left = min(turn, self._room)
-        while left and wave.pc in code and wave.mode == mode and not device.waves_meet(wave.pc):
+        while left and wave.pc in code and wave.mode == mode and not device.waves_meet(wave.pc, mode):
             block = device.block_of_wave(wave.pc, mode, left)
             left -= block.count
             if not device.execute(wave, block):
@@ -133,7 +133,7 @@ class WaveRounds:
         device = self._device
         batches, device.batches = device.batches, []
         for batch in batches:
-            is_over = self._is_over or device.halt or not device.waves_meet(batch.pc)
+            is_over = self._is_over or device.halt or not device.waves_meet(batch.pc, batch.mode)
             if is_over or device.execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
                 device.batches.append(batch)
 
@@ -142,7 +142,7 @@ class WaveRounds:
         found: list[WaveBatch] = []
         same: dict[tuple[int, int], list[WaveBatch]] = defaultdict(list)
         for batch in batches:
-            if self._device.waves_meet(batch.pc):
+            if self._device.waves_meet(batch.pc, batch.mode):
                 same[batch.pc, batch.mode].append(batch)
             else:
                 found.append(batch)

@@ -86,6 +86,8 @@ TURNS = (4, 40, 400)
 """The most instructions of a turn where the order is by chance: each turn has one of these limits."""
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 """Options of mallopt(3)."""
+_FEW = 8
+"""As many waves may execute by themselves what Python executes; it takes as long as finding out what has a form."""
 ALONE = 1 << 20
 """The instructions, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
 
@@ -147,7 +149,7 @@ class Device:
         self._single: dict[tuple[int, int], CompiledBlock] = {}
         self._of_waves: dict[tuple[int, int], CompiledBlock] = {}
         """The blocks of waves that run one after the other, which end before these meet."""
-        self._meetings: dict[int, bool] = {}
+        self._meetings: dict[tuple[int, int, bool], bool] = {}
         self._decoded: dict[int, GpuInstruction] | None = None
         """While a block is written, its instructions, and those behind it that checks have looked at."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
@@ -723,14 +725,28 @@ class Device:
             self._decoded = None
         return block
 
-    def waves_meet(self, pc: int) -> bool:
-        """Return whether waves that run one after the other meet before an instruction."""
-        if pc not in self._meetings:
+    @property
+    def has_many_waves(self) -> bool:
+        """Whether waves meet before each instruction that has no form."""
+        return self.machine.wave_count > _FEW
+
+    def waves_meet(self, pc: int, mode: int) -> bool:
+        """Return whether waves that run one after the other meet before an instruction.
+
+        Where waves are many, they do so before each that Python executes.
+        """
+        are_many = self.has_many_waves
+        key = pc, mode, are_many
+        if key not in self._meetings:
             try:
-                self._meetings[pc] = instructions.waves_meet(self.instruction(pc))
+                instruction = self.instruction(pc)
             except MachineFault:
                 return False
-        return self._meetings[pc]
+            meets = instructions.waves_meet(instruction)
+            if are_many and self.compiled is not None and not meets:
+                meets = not self.compiled.has_form(pc, mode)
+            self._meetings[key] = meets
+        return self._meetings[key]
 
     def code_around(self, pc: int) -> range:
         """Return the addresses of the piece of memory with an instruction; of no other one where there is no code."""
@@ -754,7 +770,7 @@ class Device:
         address, is_whole = pc, False
         instructions: list[int] = []
         while True:
-            is_before = address in self.breakpoints or (is_by_wave and self.waves_meet(address))
+            is_before = address in self.breakpoints or (is_by_wave and self.waves_meet(address, mode))
             if instructions and (len(instructions) == longest or is_before):
                 writer.write(f"return {address}")
                 break

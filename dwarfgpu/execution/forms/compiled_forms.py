@@ -79,7 +79,8 @@ class CompiledForms:
             from dwarfgpu.execution.forms.marked_waves import MarkedWaves
 
             self._marks = MarkedWaves(check)
-        self._programs: dict[tuple[int, int, bool], FormProgram] = {}
+        self._programs: dict[tuple[int, int, bool | None], FormProgram] = {}
+        """By the start, MODE, and where waves run one after the other whether they are many."""
         self._counts = device.register_counts
         self.cells = (ctypes.c_uint64 * len(TurnCell))()
         self.place = ctypes.addressof(self.cells)
@@ -164,7 +165,7 @@ class CompiledForms:
     def round_of(self, batch: Any, places: Any, turn: int) -> CompiledRound:
         """Return the turns of waves that are at some places of one piece of code."""
         batch.pc = int(places[0])
-        program = self._program(batch, is_by_wave=True)
+        program = self._program(batch.pc, batch.mode, is_by_wave=True)
         assert program is not None  # noqa: S101 (there is code)
         return CompiledRound(self, batch, program, places, turn)
 
@@ -176,7 +177,7 @@ class CompiledForms:
     def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
         device, cells = self.device, self.cells
-        program = self._program(batch)
+        program = self._program(batch.pc, batch.mode)
         if program is None:
             return None
         batch.settle()
@@ -241,16 +242,22 @@ class CompiledForms:
             is_far = self.device.is_far_branch(instruction, address)
             batch.calls = batch.calls_after_jump(NOWHERE if is_far else target, behind)
 
-    def _program(self, batch: WaveBatch, *, is_by_wave: bool = False) -> FormProgram | None:
-        same = (each for key, each in self._programs.items() if key[1:] == (batch.mode, is_by_wave))
-        program = next((each for each in same if each.start <= batch.pc < each.end), None)
-        if program is not None or batch.pc % 4:
+    def has_form(self, address: int, mode: int) -> bool:
+        """Return whether an instruction of waves that run one after the other has a form."""
+        program = self._program(address, mode, is_by_wave=True)
+        return program is not None and program.has_form(address)
+
+    def _program(self, address: int, mode: int, *, is_by_wave: bool = False) -> FormProgram | None:
+        kind = self.device.has_many_waves if is_by_wave else None
+        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind))
+        program = next((each for each in same if each.has(address)), None)
+        if program is not None or address % 4:
             return program
-        segment = self.device.memory.memory.segment_of(batch.pc, batch.pc)
+        segment = self.device.memory.memory.segment_of(address, address)
         if segment is None:
             return None
         if len(self._programs) >= MOST_PROGRAMS:
             self._programs.clear()
-        program = FormProgram(self.device, segment, batch.mode, is_by_wave=is_by_wave)
-        self._programs[segment.start, batch.mode, is_by_wave] = program
+        program = FormProgram(self.device, segment, mode, is_by_wave=is_by_wave)
+        self._programs[segment.start, mode, kind] = program
         return program

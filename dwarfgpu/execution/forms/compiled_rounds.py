@@ -33,6 +33,8 @@ class CompiledRound:
         batch.states.put_next(batch.waves, program.slots_of(places))
         self._calls: dict[int, Calls] = {}
         """The calls of waves that Python knows all of, by position."""
+        self._before: Calls | list[Calls] = []
+        """The calls of the wave of which Python executes an instruction."""
         outer, inner = batch.calls, list[int]()
         if not isinstance(outer, list):
             while outer[2] > 0 and len(inner) < MOST_CALLS_OF_WAVE // 2 and program.has(outer[0]):
@@ -63,8 +65,10 @@ class CompiledRound:
                     program.extend(address)
             elif reason == RoundExit.NOTED:
                 self._keep(forms.noted(self._wave(address), program.address_of(cells[RoundCell.LAST])))
-            elif not (forms.fill(program, address) or device.waves_meet(address)):
-                return self._wave(address)
+            elif not forms.fill(program, address):
+                if not device.waves_meet(address, batch.mode):
+                    return self._wave(address)
+                self.skip()
         return None
 
     def go_on(self, wave: FormBatch) -> None:
@@ -85,7 +89,7 @@ class CompiledRound:
         places = self._program.address_of(batch.states.next_slots(batch.waves))
         for place in np.unique(places[flags]).tolist():
             rows = np.flatnonzero(flags & (places == place))
-            meets = self._forms.device.waves_meet(place)
+            meets = self._forms.device.waves_meet(place, batch.mode)
             for same in [rows] if meets else [rows[each] for each in batch.states.alike(batch.waves[rows])]:
                 for first in range(0, len(same), turns.WIDEST):
                     part: Any = batch.take(same[first : first + turns.WIDEST])
@@ -97,12 +101,14 @@ class CompiledRound:
         rows = np.array([self.row])
         wave: Any = self._batch.take(rows)
         wave.pc, wave.calls = address, self._calls_of(rows)
+        self._before = wave.calls
         return wave  # type: ignore[no-any-return]
 
     def _keep(self, wave: FormBatch) -> None:
-        """Keep the calls of the wave whose turn it is."""
-        (self._calls[self.row],) = wave.each_calls()
-        wave.states.put_calls(wave.waves, [])
+        """Keep the calls of the wave whose turn it is, if they are others now."""
+        if wave.calls is not self._before:
+            (self._calls[self.row],) = wave.each_calls()
+            wave.states.put_calls(wave.waves, [])
 
     def _calls_of(self, rows: Any) -> Calls | list[Calls]:
         """Return the calls that some waves are in."""

@@ -271,6 +271,16 @@ def _get_pc(writer: FormWriter, instruction: GpuInstruction) -> None:
     writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
 
 
+def _fused_for_division(writer: FormWriter, instruction: GpuInstruction) -> None:
+    """Write a product and sum of doubles; Python executes it where a lane scales the result back."""
+    meaning, plain = MEANINGS[instruction.name], MEANINGS["v_fma_f64"]
+    _check(writer, instruction, "f64")
+    values, lanes = read_sources(writer, instruction, meaning)
+    writer.refuse_unless(writer.none(values.pop()))
+    (result,) = _results(writer, instruction, plain, values)
+    write_result(writer, instruction.destinations[0], "f64", instruction, result, lanes)
+
+
 _SPECIAL: dict[str, Callable[[FormWriter, GpuInstruction], None]] = {
     "v_readlane_b32": _read_lane,
     "v_readfirstlane_b32": _read_first_lane,
@@ -281,5 +291,6 @@ _SPECIAL: dict[str, Callable[[FormWriter, GpuInstruction], None]] = {
     "ds_swizzle_b32": _swizzle,
     "ds_bpermute_b32": _permute_by_address,
     "s_getpc_b64": _get_pc,
+    "v_div_fmas_f64": _fused_for_division,
 }
 """Instructions whose meaning needs more than the values of their operands."""

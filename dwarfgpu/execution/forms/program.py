@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,7 +16,6 @@ from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, Rule, StretchField
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
-from dwarfgpu.execution.instructions import waves_meet
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
@@ -57,7 +57,10 @@ class FormHost(Protocol):
 
     def special_sources(self) -> dict[str, int]: ...
 
-    def waves_meet(self, pc: int) -> bool: ...
+    def waves_meet(self, pc: int, mode: int) -> bool: ...
+
+    @property
+    def has_many_waves(self) -> bool: ...
 
 
 class FormProgram:
@@ -76,7 +79,6 @@ class FormProgram:
 
             self._writer, self._stretch_writer = CheckedForm, CheckedStretch
         self.start, self.end = segment.start, segment.end
-        self._library = library(keeps_code=device.machine.keeps_code)
         count = (self.end - self.start) // 4 + 8
         self._room = np.zeros(count * SLOT + SLOT, np.uint8)
         base = address_of(self._room)
@@ -90,6 +92,14 @@ class FormProgram:
         """The addresses whose slots have been filled, or whose instructions have no form."""
         self._stretches: dict[int, tuple[int, Any]] = {}
         """Stretches by their first addresses: the last one, and the numbers of `StretchField`."""
+
+    @cached_property
+    def _library(self) -> Any:
+        return library(keeps_code=self._device.machine.keeps_code)
+
+    def has_form(self, address: int) -> bool:
+        """Return whether an instruction has a form."""
+        return self._form(self._device.instruction(address), address) is not None
 
     def slot_of(self, address: int) -> int:
         """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
@@ -139,6 +149,10 @@ class FormProgram:
         function = self._library.function(text)
         kept = (ctypes.c_uint64 * len(StretchField))(function, len(parts), int(rule_of(parts)))
         self._stretches[start] = parts[-1].address, kept
+        for part in parts[1:]:  # waves hardly come there any more, unless another way leads there
+            inside = (part.address - self.start) // 4
+            if self._words[inside, HEAT // 4] < COLD:
+                self._words[inside, HEAT // 4] = 0
         self._longs[index, STRETCH // 8] = ctypes.addressof(kept)
 
     def _straight(self, start: int) -> Iterator[StretchPart]:
@@ -163,7 +177,7 @@ class FormProgram:
                     instruction = self._device.instruction(address)
                 except MachineFault:
                     break
-                meets = self._is_by_wave and waves_meet(instruction)
+                meets = self._is_by_wave and self._device.waves_meet(address, self._mode)
                 if meets:
                     self._words[(address - self.start) // 4, RULE // 4] = int(Rule.MEETS)
                 form = None if meets else self._form(instruction, address)

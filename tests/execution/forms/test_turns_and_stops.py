@@ -12,7 +12,8 @@ import pytest
 from dwarfgpu.execution import device as device_module
 from dwarfgpu.execution import turns
 from dwarfgpu.execution.breakpoints import Breakpoint
-from dwarfgpu.execution.forms import compiled_forms, native
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms import compiled_forms, native, program
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.native import is_available
 from tests.audits.judge.test_frames_by_code import by_hand
@@ -313,4 +314,26 @@ def test_a_wave_that_waits_for_a_later_one_lets_it_run(require_tool, tmp_path):
     for device in devices:
         device.run(400_000)
         assert device.all_have_ended
+    assert_same(*devices)
+
+
+@pytest.mark.parametrize("few", [0, 8])
+def test_waves_meet_before_what_has_no_form_where_they_are_many(build, monkeypatch, few):
+    plain = program.write_form
+
+    def write(writer, instruction, *rest):
+        if instruction.name.startswith("v_ashr"):
+            raise UnknownInstruction("no form")
+        return plain(writer, instruction, *rest)
+
+    monkeypatch.setattr(program, "write_form", write)
+    monkeypatch.setattr(program.FormProgram, "_forms", {})
+    monkeypatch.setattr(device_module, "_FEW", few)
+    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 1)]
+    for at in (100, 997, 5003):
+        for device in devices:
+            device.run(at)
+        assert_same(*devices)
+    for device in devices:
+        device.run()
     assert_same(*devices)
