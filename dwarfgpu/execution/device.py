@@ -295,6 +295,7 @@ class Device:
                     self.halt = Halt(halts.LIMIT, f"{self.executed} instructions have been executed")
                 elif self.batches:
                     if rounds is not None and not (looks and repetition.is_looking):
+                        self._going = None
                         rounds.run()
                     else:
                         self._turn(repetition.step(limit) if looks else limit)
@@ -320,7 +321,6 @@ class Device:
             return None
         if compiled.problem or not compiled.can_reach_all():
             return None
-        self._going = None
         return WaveRounds(self, compiled, limit)
 
     def ignore_errors(self) -> None:

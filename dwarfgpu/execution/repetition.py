@@ -80,7 +80,11 @@ class Repetition:
             self._start()
             return None
         self._left -= 1
-        if self._left < 0 or (self._alone is not None and device.batches != [self._alone]):
+        if self._alone is not None and [each.count for each in device.batches] == [self._alone.count]:
+            self._alone = device.batches[0]  # as it is now, perhaps in compiled code
+        elif self._alone is not None:
+            self._left = -1
+        if self._left < 0:
             self._give_up()
         elif self._is_back():
             digest = self._digest()
