@@ -47,7 +47,7 @@ class WaveRounds:
                 going[batch.mode, code.start, code.stop].append(batch)
         for _mode, start, stop in sorted(going):
             self._have_turns(going[_mode, start, stop], range(start, stop))
-        device.batches = self._together(device.batches)
+        device.batches = _together(device.batches)
         if not (self._is_over or device.halt):
             self._meet()
 
@@ -137,20 +137,18 @@ class WaveRounds:
             if is_over or device.execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
                 device.batches.append(batch)
 
-    def _together(self, batches: Iterable[WaveBatch]) -> list[WaveBatch]:
-        """Return waves with all others that are about to meet before the same instruction, as far as one batch goes."""
-        found: list[WaveBatch] = []
-        same: dict[tuple[int, int], list[WaveBatch]] = defaultdict(list)
-        for batch in batches:
-            if self._device.waves_meet(batch.pc, batch.mode):
-                same[batch.pc, batch.mode].append(batch)
-            else:
-                found.append(batch)
-        for key in sorted(same):
-            parts: list[list[WaveBatch]] = []
-            for batch in sorted(same[key], key=lambda each: int(each.waves[0])):
-                if not parts or sum(each.count for each in parts[-1]) + batch.count > turns.WIDEST:
-                    parts.append([])
-                parts[-1].append(batch)
-            found += [first.join(others) if others else first for first, *others in parts]
-        return sorted(found, key=lambda each: int(each.waves[0]))
+
+def _together(batches: Iterable[WaveBatch]) -> list[WaveBatch]:
+    """Return waves with all others that are at the same instruction, as far as one batch goes."""
+    found: list[WaveBatch] = []
+    same: dict[tuple[int, int], list[WaveBatch]] = defaultdict(list)
+    for batch in sorted(batches, key=lambda each: int(each.waves[0])):
+        same[batch.pc, batch.mode].append(batch)
+    for group in same.values():
+        parts: list[list[WaveBatch]] = []
+        for batch in group:
+            if not parts or sum(each.count for each in parts[-1]) + batch.count > turns.WIDEST:
+                parts.append([])
+            parts[-1].append(batch)
+        found += [first.join(others) if others else first for first, *others in parts]
+    return found

@@ -83,18 +83,17 @@ class CompiledRound:
         self.row, self._left = self.row + 1, self._turn
 
     def parts(self, flags: Any) -> Iterator[FormBatch]:
-        """Yield the waves with a flag: those together that are at one place and know the same registers, or meet."""
+        """Yield the waves with a flag, those together that are at one place."""
         batch = self._batch
         batch.calls = self._calls_of(np.arange(batch.count))
         places = self._program.address_of(batch.states.next_slots(batch.waves))
         for place in np.unique(places[flags]).tolist():
             rows = np.flatnonzero(flags & (places == place))
-            meets = self._forms.device.waves_meet(place, batch.mode)
-            for same in [rows] if meets else [rows[each] for each in batch.states.alike(batch.waves[rows])]:
-                for first in range(0, len(same), turns.WIDEST):
-                    part: Any = batch.take(same[first : first + turns.WIDEST])
-                    part.pc = place
-                    yield part
+            batch.states.join_known(batch.waves[rows])
+            for first in range(0, len(rows), turns.WIDEST):
+                part: Any = batch.take(rows[first : first + turns.WIDEST])
+                part.pc = place
+                yield part
 
     def _wave(self, address: int) -> FormBatch:
         """Return the wave whose turn it is."""

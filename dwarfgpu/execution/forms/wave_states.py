@@ -95,13 +95,6 @@ class WaveStates:
         if (known != known[0]).any():
             self._known[rows] = known.any(axis=0)
 
-    def alike(self, waves: Any) -> list[list[int]]:
-        """Return the positions of waves that know the same registers, for each such set."""
-        found: dict[bytes, list[int]] = {}
-        for row, wave in enumerate(waves):
-            found.setdefault(self._known[wave].tobytes(), []).append(row)
-        return [*found.values()]
-
     # --- Registers of some waves ----------------------------------------------------------------------------------
 
     def word(self, rows: Any, number: int) -> Any:
