@@ -14,6 +14,7 @@ import itertools
 import random
 import shutil
 import subprocess
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -133,12 +134,13 @@ class Host:
 class Runs:
     """A code object with kernels on one machine."""
 
-    def __init__(self, path: Path, first: str, *, jit: str = "off") -> None:
+    def __init__(self, path: Path, first: str, *, jit: str = "off", is_interpreted: bool = False) -> None:
         self.file = opened(path.read_bytes())
         self.machine = machine_for(self.file, first)
         self.machine.jit, self.machine.keeps_code = jit, False
-        self.twin = Runs(path, first) if jit != "off" else None
-        """The same code object, interpreted."""
+        self.is_interpreted = is_interpreted
+        self.twin = Runs(path, first, jit=jit, is_interpreted=True) if jit != "off" and not is_interpreted else None
+        """The same code object, interpreted in the same order, as repeated atomic operations count."""
         self.addresses: list[int] = []
         self.buffers: list[Any] = []
 
@@ -156,6 +158,10 @@ class Runs:
             self.buffers = [array_at(machine.memory, buffer) for buffer in planned]
         for buffer, array in zip(self.buffers, arrays, strict=True):
             buffer[:] = array
+        if self.is_interpreted:
+            machine.device.use_compiled()
+            if machine.device.compiled is not None:
+                machine.device.compiled.wait = inf
         halt = machine.run(limit=LIMIT)
         if not halt.has_ended:
             raise RuntimeError(f"{halt}: {self.instruction(halt.pc)}")
