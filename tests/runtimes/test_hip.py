@@ -409,7 +409,7 @@ def test_processors_that_do_not_exist_or_execute_nothing() -> None:
     done = dwarfgpu("exec", "--target", "gfx90a", "--target", "gfx9999", "true")
     assert done.returncode == 2
     assert done.stderr.startswith("dwarfgpu: error: there is no target 'gfx9999'\nhint: did you mean")
-    for name in "gfx700", "gfx1250", "x86_64":
+    for name in "gfx700", "gfx1310", "x86_64":
         done = dwarfgpu("exec", "--target", name, "true")
         assert done.stderr.startswith(f"dwarfgpu: error: the instructions of {name} are not known\nhint: they are")
 
