@@ -21,16 +21,11 @@ from dwarfgpu.execution.forms.layout import (
     TurnCell,
     TurnExit,
 )
-from dwarfgpu.execution.forms.memory_functions import DECLARED, MEMORY_FUNCTIONS, cell, load
+from dwarfgpu.execution.forms.memory_functions import DECLARED, MEMORY_FUNCTIONS, cell, load, store
 from dwarfgpu.execution.forms.rounds import ROUND, ROUND_FUNCTION
 
 RUN = "forms_run"
 """``i64 @forms_run(ptr cells)``: let the waves of a batch run; return a `TurnExit`."""
-
-
-def _store(name: str, number: int, value: str, kind: str = "i64") -> str:
-    at = f"%{name}.out"
-    return f"  {at} = getelementptr i8, ptr %cells, i64 {8 * number}\n  store {kind} {value}, ptr {at}\n"
 
 
 _RUN = f"""
@@ -172,7 +167,7 @@ all:
   br i1 %torn, label %tear, label %whole
 tear:
   %all.sum = phi i64 [ %sum, %all ], [ %held.sum, %held.all ]
-{_store("torn.rest", TurnCell.REST, "%all.sum")}{_store("torn.done", TurnCell.EXECUTED, "%done")}
+{store("torn.rest", TurnCell.REST, "%all.sum")}{store("torn.done", TurnCell.EXECUTED, "%done")}
   ret i64 {int(TurnExit.TORN)}
 whole:
   %done.now = add i64 %done, %k
@@ -181,7 +176,7 @@ whole:
   %was.full = icmp uge i64 %k, %room
   br i1 %has.ended, label %ended, label %straight
 ended:
-{_store("last", TurnCell.LAST, "%now", "ptr")}
+{store("last", TurnCell.LAST, "%now", "ptr")}
   br i1 %parted, label %leave, label %together
 together:
   %noted = and i32 %now.rule, {int(Rule.IS_NOTED)}
@@ -234,15 +229,15 @@ on:
 stopped:
   %why = phi i64 [ {int(TurnExit.STOPPED)}, %at ], [ {int(TurnExit.HOT)}, %warm ], \
 [ {int(TurnExit.STOPPED)}, %ask ], [ {int(TurnExit.STOPPED)}, %refusing ]
-{_store("stopped", TurnCell.SLOT, "%slot", "ptr")}{_store("stopped.since", TurnCell.SINCE, "%since")}\
-{_store("stopped.done", TurnCell.EXECUTED, "%done")}
+{store("stopped", TurnCell.SLOT, "%slot", "ptr")}{store("stopped.since", TurnCell.SINCE, "%since")}\
+{store("stopped.done", TurnCell.EXECUTED, "%done")}
   ret i64 %why
 leave:
   %reason = phi i64 [ {int(TurnExit.PARTED)}, %ended ], [ {int(TurnExit.NOTED)}, %call ], \
 [ {int(TurnExit.NOTED)}, %jump ], [ {int(TurnExit.NOTED)}, %return ], \
 [ {int(TurnExit.TURN)}, %ask.turn ], [ {int(TurnExit.FULL)}, %straight ]
-{_store("left", TurnCell.SLOT, "%first", "ptr")}{_store("left.since", TurnCell.SINCE, "%since.now")}\
-{_store("left.done", TurnCell.EXECUTED, "%done.now")}
+{store("left", TurnCell.SLOT, "%first", "ptr")}{store("left.since", TurnCell.SINCE, "%since.now")}\
+{store("left.done", TurnCell.EXECUTED, "%done.now")}
   ret i64 %reason
 }}
 """

@@ -66,6 +66,12 @@ def cell(name: str, number: int, kind: str = "i64") -> str:
     return load(name, "%cells", 8 * number, kind)
 
 
+def store(name: str, number: int, value: str, kind: str = "i64") -> str:
+    """Write how one of the numbers at ``%cells`` is left."""
+    at = f"%{name}.out"
+    return f"  {at} = getelementptr i8, ptr %cells, i64 {8 * number}\n  store {kind} {value}, ptr {at}\n"
+
+
 def _spread(name: str, value: str, kind: str = "i64", lanes: int = CHUNK) -> str:
     """Write a vector with a number for each lane."""
     whole = f"<{lanes} x {kind}>"

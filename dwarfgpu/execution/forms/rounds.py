@@ -14,15 +14,10 @@ from dwarfgpu.execution.forms.layout import (
     Rule,
     StretchField,
 )
-from dwarfgpu.execution.forms.memory_functions import cell, load
+from dwarfgpu.execution.forms.memory_functions import cell, load, store
 
 ROUND = "forms_round"
 """``i64 @forms_round(ptr cells)``: let waves have their turns; return a `RoundExit`."""
-
-
-def _store(name: str, number: int, value: str, kind: str = "i64") -> str:
-    at = f"%{name}.out"
-    return f"  {at} = getelementptr i8, ptr %cells, i64 {8 * number}\n  store {kind} {value}, ptr {at}\n"
 
 
 ROUND_FUNCTION = f"""
@@ -137,8 +132,8 @@ stopped:
   %done.part = add i64 %done, %used.part
   %whole.rest = sub i64 %whole, %used.part
   store ptr %stays, ptr %begins.at
-{_store("part.number", RoundCell.NUMBER, "%number")}{_store("part.left", RoundCell.LEFT, "%whole.rest")}\
-{_store("part.done", RoundCell.EXECUTED, "%done.part")}{_store("part.last", RoundCell.LAST, "%slot", "ptr")}
+{store("part.number", RoundCell.NUMBER, "%number")}{store("part.left", RoundCell.LEFT, "%whole.rest")}\
+{store("part.done", RoundCell.EXECUTED, "%done.part")}{store("part.last", RoundCell.LAST, "%slot", "ptr")}
   ret i64 %why
 behind:
   %used = sub i64 %allowed, %left
@@ -155,8 +150,8 @@ behind:
 on:
   br label %wave
 over:
-{_store("over.number", RoundCell.NUMBER, "%number.next")}{_store("over.left", RoundCell.LEFT, "%turn")}\
-{_store("over.done", RoundCell.EXECUTED, "%done.now")}
+{store("over.number", RoundCell.NUMBER, "%number.next")}{store("over.left", RoundCell.LEFT, "%turn")}\
+{store("over.done", RoundCell.EXECUTED, "%done.now")}
   ret i64 {int(RoundExit.OVER)}
 }}
 """
