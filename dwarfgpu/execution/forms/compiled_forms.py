@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
-from dwarfgpu.execution.forms.compiled_rounds import CompiledRound
+from dwarfgpu.execution.forms.compiled_rounds import SPAN, CompiledRound
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.forms.marked_waves import MarkedWaves
     from dwarfgpu.isa.instruction import GpuInstruction
 
-SPAN = 1 << 20
-"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 HOT = 1 << 16
 """How many waves have been at an instruction before a stretch is compiled from there on.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.forms.wave_states import FormBatch
 
 SPAN = 1 << 20
-"""The instructions after which compiled code lets Python look for ^C."""
+"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 
 
 class CompiledRound:
