@@ -74,7 +74,7 @@ class WaveRounds:
             device.batches += left
 
     def _is_compiled(self, code: range) -> bool:
-        return len(code) > 1 and self._compiled.is_ready
+        return len(code) > 1 and self._compiled.begins()
 
     def _interpret_turns(self, batches: list[WaveBatch], turn: int, code: range) -> list[WaveBatch]:
         """Let Python execute turns until compiled code does; return the waves that have not had theirs."""

@@ -87,7 +87,7 @@ class CompiledForms:
         self.library: Any = None
         self._executed = 0
 
-    def _begins(self) -> bool:
+    def begins(self) -> bool:
         """Prepare to compile; return whether that can be done, and is worth it."""
         if self.library is None and not self.problem and self._waited >= self.wait:
             try:
@@ -95,11 +95,6 @@ class CompiledForms:
             except CompilerError as error:
                 self.problem = str(error)
         return self.library is not None and not self.problem
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether waves can run as forms, and have waited for it."""
-        return self._begins()
 
     def has_waited(self, executed: int) -> None:
         """Take note that Python has executed a turn of a wave."""
@@ -129,7 +124,7 @@ class CompiledForms:
         """Return a batch with its registers where forms have them, if forms can reach all memory."""
         device, counts = self.device, self.device.register_counts
         memory = device.memory
-        if not self._begins():
+        if not self.begins():
             executed, self._executed = device.executed - self._executed, device.executed
             CompiledForms._waited += max(executed, 0) * (2 / batch.count + batch.lanes / 1400)
             return batch
