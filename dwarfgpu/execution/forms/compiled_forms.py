@@ -22,7 +22,6 @@ from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.forms.marked_waves import MarkedWaves
-    from dwarfgpu.isa.instruction import GpuInstruction
 
 HOT = 1 << 16
 """How many waves have been at an instruction before a stretch is compiled from there on.
@@ -162,11 +161,6 @@ class CompiledForms:
         assert program is not None  # noqa: S101 (there is code)
         return CompiledRound(self, batch, program, places, turn)
 
-    def noted(self, wave: FormBatch, jump: int) -> FormBatch:
-        """Return a wave that has executed a call or jump at an address, with the calls that it is in then."""
-        self._note(wave, self.device.instruction(jump), jump, wave.pc)
-        return wave
-
     def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
         device, cells = self.device, self.cells
@@ -223,11 +217,12 @@ class CompiledForms:
         if reason == TurnExit.NOTED or (following is not None and program.is_noted(self.cells[TurnCell.LAST])):
             last = program.address_of(self.cells[TurnCell.LAST])
             target = batch.pc if following is None else following[:, None]
-            self._note(batch, self.device.instruction(last), last, target)
+            self.note(batch, last, target)
         return CompiledRun(done, following, is_whole=True)
 
-    def _note(self, batch: WaveBatch, instruction: GpuInstruction, address: int, target: Any) -> None:
-        """Note a call or a jump."""
+    def note(self, batch: WaveBatch, address: int, target: Any) -> None:
+        """Note the call or jump at an address, which leads to a target."""
+        instruction = self.device.instruction(address)
         behind = address + instruction.size
         if instruction.name in ("s_swappc_b64", "s_call_b64"):
             batch.calls = batch.called(behind)

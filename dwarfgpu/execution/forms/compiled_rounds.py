@@ -64,7 +64,9 @@ class CompiledRound:
                 with suppress(CompilerError):  # what there is goes on
                     program.extend(address)
             elif reason == RoundExit.NOTED:
-                self._keep(forms.noted(self._wave(address), program.address_of(cells[RoundCell.LAST])))
+                called = self._wave(address)
+                forms.note(called, program.address_of(cells[RoundCell.LAST]), address)
+                self._keep(called)
             elif not forms.fill(program, address):
                 if not device.waves_meet(address, batch.mode):
                     return self._wave(address)
