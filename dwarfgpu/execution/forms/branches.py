@@ -5,7 +5,7 @@ from __future__ import annotations
 from dwarfgpu.execution.batch import EXEC, VCC
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter
-from dwarfgpu.execution.forms.layout import SCC, SLOT, Rule
+from dwarfgpu.execution.forms.layout import SCC, STEP, Rule
 from dwarfgpu.execution.instructions import CONTROL
 from dwarfgpu.isa.instruction import CALLS, GpuInstruction
 
@@ -13,8 +13,6 @@ _CONDITIONS = {
     "s_cbranch_scc0": (SCC, "eq"), "s_cbranch_scc1": (SCC, "ne"), "s_cbranch_vccz": (VCC, "eq"),
     "s_cbranch_vccnz": (VCC, "ne"), "s_cbranch_execz": (EXEC, "eq"), "s_cbranch_execnz": (EXEC, "ne"),
 }  # fmt: skip
-_STEP = (SLOT // 4).bit_length() - 1
-"""The distance of two slots is that of their addresses times 2 to this power."""
 
 
 def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> bool:
@@ -28,30 +26,25 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
     writer.rule |= Rule.ENDS_BLOCK
     if distance is not None and not -before <= distance < behind:
         raise UnknownInstruction(f"{instruction.mnemonic} to other code")
-    following = writer.behind(instruction.size)
     if name in ("s_branch", "s_call_b64"):
         if name in CALLS:
             writer.rule |= Rule.IS_NOTED | Rule.IS_CALL
             writer.end_checks()
             writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
-        writer.leave(_target(writer, instruction))
+        writer.go_to(distance or 0)
     elif name in _CONDITIONS:
         register, relation = _CONDITIONS[name]
         kind = WORD if register == SCC else f"u{writer.lanes}"
         number = writer.word(SCC) if register == SCC else writer.mask(register)
         condition = writer.one.operate(f"icmp {relation}", kind, number, "0")
-        writer.leave(writer.ir.put(f"select i1 {condition}, ptr {_target(writer, instruction)}, ptr {following}"))
+        writer.choose_way(condition, distance or 0, instruction.size)
     elif name.startswith("s_cbranch_cdbg"):
-        writer.leave(following)
+        writer.go_behind(instruction.size)
     elif name in ("s_setpc_b64", "s_swappc_b64"):
         _jump(writer, instruction, before, behind)
     else:
         raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
     return True
-
-
-def _target(writer: FormWriter, instruction: GpuInstruction) -> str:
-    return writer.at(writer.slot, writer.signed_number((instruction.branch or 0) << _STEP))
 
 
 def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> None:
@@ -67,4 +60,4 @@ def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: 
     writer.end_checks()
     if instruction.destinations:
         writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
-    writer.leave(writer.at(writer.slot, one.operate("shl", LONG, distance, str(_STEP))))
+    writer.leave(writer.at(writer.slot, one.operate("shl", LONG, distance, str(STEP))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.accesses import write_access
 from dwarfgpu.execution.forms.branches import write_branch
-from dwarfgpu.execution.forms.form_writer import FormWriter
+from dwarfgpu.execution.forms.form_writer import REFUSED, FormWriter
 from dwarfgpu.execution.forms.layout import Rule
 from dwarfgpu.execution.forms.operations import write_operation
 from dwarfgpu.execution.instructions import is_idle
@@ -25,6 +25,11 @@ class WrittenForm:
     is_placed: bool
     """Whether numbers depend on where the instruction is."""
 
+    @property
+    def may_refuse(self) -> bool:
+        """Whether it may let Python execute the instruction."""
+        return REFUSED in self.text
+
 
 def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, behind: int) -> WrittenForm:
     """Write the form of an instruction, which has so many bytes of code before it and from it on.
@@ -37,7 +42,7 @@ def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, beh
     is_written = is_idle(instruction) or write_operation(writer, instruction) or write_access(writer, instruction)
     if not is_written:
         raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
-    writer.leave(writer.behind(instruction.size))
+    writer.go_behind(instruction.size)
     return _form(writer)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC
 from dwarfgpu.execution.block_writer import register_of
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.forms.layout import MOST_NUMBERS, NUMBERS, SCC, SLOT, VECTORS, Place, Rule
+from dwarfgpu.execution.forms.layout import MOST_NUMBERS, NUMBERS, SCC, SLOT, STEP, VECTORS, Place, Rule
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import LlvmText, Vectors
@@ -23,6 +23,8 @@ Rows = tuple[str, str]
 """Where a row is, and the distance to the next."""
 WORD, LONG = "u32", "u64"
 LOW = 0xFFFF_FFFF
+REFUSED = "ret ptr null"
+"""What a form says that lets Python execute the instruction."""
 CONSTANTS = (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE)
 SCALARS = (OperandKind.SGPR, OperandKind.SPECIAL)
 
@@ -78,6 +80,22 @@ class FormWriter:
         """Go to a slot; ``null`` refuses the instruction."""
         self.ir.do(f"ret ptr {slot}")
 
+    def go_behind(self, size: int) -> None:
+        """Go to the next instruction, behind this one of some bytes."""
+        self.leave(self.at(self.slot, str(SLOT * (size // 4))))
+
+    def _target(self, distance: int) -> str:
+        return self.at(self.slot, self.signed_number(distance << STEP))
+
+    def go_to(self, distance: int) -> None:
+        """Go to an instruction, some bytes from this one."""
+        self.leave(self._target(distance))
+
+    def choose_way(self, condition: str, distance: int, size: int) -> None:
+        """Go there if a condition is true, else to the next instruction."""
+        following = self.at(self.slot, str(SLOT * (size // 4)))
+        self.leave(self.ir.put(f"select i1 {condition}, ptr {self._target(distance)}, ptr {following}"))
+
     def refuse_unless(self, condition: str) -> None:
         """Let Python execute the instruction if a condition is false; nothing has been changed yet."""
         fine, wrong = self.ir.name("fine"), self.ir.name("wrong")
@@ -88,7 +106,7 @@ class FormWriter:
 
     def refuse(self) -> None:
         """Let Python execute the instruction."""
-        self.ir.do("ret ptr null")
+        self.ir.do(REFUSED)
 
     def end_checks(self, *, is_private: bool = False) -> None:
         """Return if the instruction was only asked whether it refuses; those of private memory are not asked."""
@@ -100,10 +118,6 @@ class FormWriter:
         self.label(asked)
         self.ir.do("ret ptr %slot")
         self.label(go)
-
-    def behind(self, size: int) -> str:
-        """Return the slot behind an instruction of some bytes."""
-        return self.at(self.slot, str(SLOT * (size // 4)))
 
     def room(self, name: str, count: int, kind: str) -> str:
         """Return memory of the function."""

@@ -17,6 +17,8 @@ SLOT = 64
 STRETCH, RULE, HEAT, NUMBERS = 8, 16, 20, 24
 """Where these are in a slot."""
 MOST_NUMBERS = (SLOT - NUMBERS) // 4
+STEP = (SLOT // 4).bit_length() - 1
+"""The distance of two slots is that of their addresses times 2 to this power."""
 
 
 class MemoryCell(IntEnum):
@@ -63,6 +65,8 @@ class Place(IntEnum):
     """Of marks: a 64-bit number for each vector register, the instruction that has written it in some lanes only."""
     COPIES = 624
     """Of marks: likewise, one more than the private address whose marks it has, with what is known of them."""
+    ROOM = 632
+    """How many instructions a loop may execute; behind it, `DONE` has how many it has."""
     EXEC = 640
     """A row of 0 and -1 beside the number: -1 in each lane that executes."""
     KNOWN = 896
@@ -93,6 +97,8 @@ class Rule(IntFlag):
     """Waves meet before it only because it is checked. In a stretch the first instruction is asked for it."""
     ENDS_STRETCH = 128
     """It changes what others are asked for: the executing lanes of checked waves, or marks of a register."""
+    IS_LOOP = 512
+    """A stretch that is a loop."""
     MEETS = 256
     """Waves that run one after the other meet before it; it has no function."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -90,8 +90,8 @@ class FormProgram:
         """How many slots have been filled."""
         self._tried: set[int] = set()
         """The addresses whose slots have been filled, or whose instructions have no form."""
-        self._stretches: dict[int, tuple[int, Any]] = {}
-        """Stretches by their first addresses: the last one, and the numbers of `StretchField`."""
+        self._stretches: dict[int, tuple[range, Any]] = {}
+        """Stretches by the addresses where they begin: where their code is, and the numbers of `StretchField`."""
 
     @cached_property
     def _library(self) -> Any:
@@ -131,29 +131,58 @@ class FormProgram:
         if self.start <= address < self.end:
             self._content[(address - self.start) // 4, :NUMBERS] = 0
             self._tried.discard(address)
-            for first in [first for first, (last, _kept) in self._stretches.items() if first <= address <= last]:
+            for first in [first for first, (code, _kept) in self._stretches.items() if address in code]:
                 self._content[(first - self.start) // 4, STRETCH:RULE] = 0
                 self._content[(first - self.start) // 4, HEAT:NUMBERS] = 0
                 del self._stretches[first]
 
     def extend(self, start: int) -> None:
-        """Let straight code from an address on be one function from now on, if it is more than an instruction."""
-        index = (start - self.start) // 4
-        self._words[index, HEAT // 4] = COLD
-        parts = stretch_of(self._straight(start), is_by_wave=self._is_by_wave)
-        if len(parts) < 2:
+        """Let the loop around an address, or straight code from there on, be one function from now on."""
+        self._words[(start - self.start) // 4, HEAT // 4] = COLD
+        if self._is_by_wave and self._extend_loop(start):
             return
-        writer = self._stretch_writer(**self._options())
-        text = writer.write_stretch(parts, self.start, self.end)
+        parts = stretch_of(self._straight(start), is_by_wave=self._is_by_wave)
+        if len(parts) > 1:
+            writer = self._stretch_writer(**self._options())
+            self._keep(parts, writer.write_stretch(parts, self.start, self.end), writer, rule_of(parts))
+
+    def _extend_loop(self, address: int) -> bool:
+        """Let the loop around an address be one function; return whether there is one that pays."""
+        from dwarfgpu.execution.forms.loops import LoopWriter, loop_around
+
+        loop = loop_around(self._part_at, address)
+        if not loop:
+            return False
+        writer = LoopWriter(**self._options())
+        try:
+            text = writer.write_loop(loop, self.start, self.end)
+        except UnknownInstruction:  # a form that is in no loop
+            return False
+        self._keep([part for block in loop.values() for part in block], text, writer, Rule.IS_LOOP)
+        return True
+
+    def _keep(self, parts: Sequence[StretchPart], text: str, writer: FormWriter, rule: Rule) -> None:
+        """Compile a stretch that begins with the first of its instructions."""
         self._library.compile([(text, writer.ir.declared)], level=1)
-        function = self._library.function(text)
-        kept = (ctypes.c_uint64 * len(StretchField))(function, len(parts), int(rule_of(parts)))
-        self._stretches[start] = parts[-1].address, kept
-        for part in parts[1:]:  # waves hardly come there any more, unless another way leads there
-            inside = (part.address - self.start) // 4
+        kept = (ctypes.c_uint64 * len(StretchField))(self._library.function(text), len(parts), int(rule))
+        addresses = sorted(part.address for part in parts)
+        start = parts[0].address
+        self._stretches[start] = range(addresses[0], addresses[-1] + 1), kept
+        for address in addresses:  # waves hardly come there any more, unless another way leads there
+            inside = (address - self.start) // 4
             if self._words[inside, HEAT // 4] < COLD:
                 self._words[inside, HEAT // 4] = 0
+        index = (start - self.start) // 4
+        self._words[index, HEAT // 4] = COLD
         self._longs[index, STRETCH // 8] = ctypes.addressof(kept)
+
+    def _part_at(self, address: int) -> StretchPart | None:
+        """Return an instruction that can be a part of a loop."""
+        if not (self.start <= address < self.end and self._longs[(address - self.start) // 4, 0]):
+            return None
+        instruction = self._device.instruction(address)
+        part = StretchPart(instruction, address, self._written(instruction, address))
+        return None if part.form.rule & Rule.IS_NOTED else part
 
     def _straight(self, start: int) -> Iterator[StretchPart]:
         """Yield the instructions from an address on that have forms."""

@@ -67,9 +67,17 @@ long:
   %is.too.long = icmp ugt i64 %length, %left
   br i1 %is.too.long, label %chosen, label %stretched
 stretched:
+  %room.at = getelementptr i8, ptr %state, i64 {int(Place.ROOM)}
+  store i64 %left, ptr %room.at
   %behind.stretch = call ptr %long.code(ptr %state, ptr %slot, i1 false)
   %stretch.fails = icmp eq ptr %behind.stretch, null
-  br i1 %stretch.fails, label %inside, label %stepped
+  br i1 %stretch.fails, label %inside, label %through
+through:
+{load("through.rule", "%stretch", StretchField.RULE, "i32")}{load("through.done", "%state", Place.DONE)}
+  %loop = and i32 %through.rule, {int(Rule.IS_LOOP)}
+  %is.straight = icmp eq i32 %loop, 0
+  %through.count = select i1 %is.straight, i64 %length, i64 %through.done
+  br label %stepped
 inside:
 {load("inside.done", "%state", Place.DONE)}{load("inside.slot", "%state", Place.NEXT, "ptr")}
   %inside.left = sub i64 %left, %inside.done
@@ -115,9 +123,9 @@ pop:
   store i64 %call.less, ptr %calls.at
   br label %stepped
 stepped:
-  %next = phi ptr [ %behind.stretch, %stretched ], [ %behind.single, %executed ], [ %behind.single, %pushed ], \
+  %next = phi ptr [ %behind.stretch, %through ], [ %behind.single, %executed ], [ %behind.single, %pushed ], \
 [ %behind.single, %pop ]
-  %size = phi i64 [ %length, %stretched ], [ 1, %executed ], [ 1, %pushed ], [ 1, %pop ]
+  %size = phi i64 [ %through.count, %through ], [ 1, %executed ], [ 1, %pushed ], [ 1, %pop ]
   %left.now = sub i64 %left, %size
   br label %step
 stopped:

@@ -30,6 +30,14 @@ class StretchPart:
     address: int
     form: WrittenForm
 
+    @property
+    def ways(self) -> list[int]:
+        """The addresses where waves may go on."""
+        behind, branch = self.address + self.instruction.size, self.instruction.branch
+        if branch is None or self.instruction.name.startswith("s_cbranch_cdbg"):
+            return [behind]
+        return [self.address + branch, *([] if self.instruction.name == "s_branch" else [behind])]
+
 
 def stretch_of(parts: Iterable[StretchPart], *, is_by_wave: bool = False) -> list[StretchPart]:
     """Return the first instructions of straight code that can be one stretch.

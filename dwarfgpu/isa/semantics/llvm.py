@@ -455,23 +455,26 @@ def _ones(vectors: Vectors, result: str, kind: str, value: str) -> str:
     return vectors.resized(vectors.intrinsic("ctpop", kind, value), f"u{bits_of(kind)}", result)
 
 
-def _through_double(function: Callable[[Vectors, str], str]) -> Call:
-    """A function that is computed with doubles and rounded."""
+def _through_double(function: Callable[[Vectors, str, str], str], kinds: tuple[str, ...]) -> Call:
+    """A function that is computed in some types, and with doubles and rounded in others.
+
+    One quotient or root that is rounded twice is what it is if it is rounded once.
+    """
 
     def call(vectors: Vectors, _result: str, kind: str, value: str) -> str:
-        if kind == "f64":
-            return function(vectors, value)
-        return vectors.as_float(function(vectors, vectors.as_float(value, kind, "f64")), "f64", kind)
+        if kind in kinds:
+            return function(vectors, value, kind)
+        return vectors.as_float(function(vectors, vectors.as_float(value, kind, "f64"), "f64"), "f64", kind)
 
     return call
 
 
-def _reciprocal(vectors: Vectors, value: str) -> str:
-    return vectors.operate("fdiv", "f64", vectors.constant(1, "f64"), value)
+def _reciprocal(vectors: Vectors, value: str, kind: str) -> str:
+    return vectors.operate("fdiv", kind, vectors.constant(1, kind), value)
 
 
-def _root(vectors: Vectors, value: str) -> str:
-    return vectors.intrinsic("sqrt", "f64", value)
+def _root(vectors: Vectors, value: str, kind: str) -> str:
+    return vectors.intrinsic("sqrt", kind, value)
 
 
 def _fused(vectors: Vectors, _result: str, kind: str, left: str, right: str, other: str) -> str:
@@ -511,11 +514,25 @@ def _power_of_two(vectors: Vectors, exponent: str) -> str:
 
 
 def _scaled(vectors: Vectors, result: str, kind: str, value: str, exponent: str) -> str:
-    """A float times a power of 2; each step but the last is exact, or its result is so small that no bit remains."""
+    """A float times a power of 2."""
     if kind == "f16":
         scaled = _scaled(vectors, "f32", "f32", vectors.widened(value, "f32"), vectors.resized(exponent, "i16", "i32"))
         return vectors.halved(scaled, "f32")
     value = vectors.as_float(value, kind, "f64")
+    if kind == "f64":
+        value, exponent = _scaled_in_part(vectors, value, exponent)
+    else:  # the product is exact as a double, and 0 or too large for a single at the limits
+        exponent = vectors.intrinsic("smin", "i32", exponent, vectors.constant(400, "i32"))
+        exponent = vectors.intrinsic("smax", "i32", exponent, vectors.constant(-400, "i32"))
+    scaled = vectors.operate("fmul", "f64", value, _power_of_two(vectors, exponent))
+    return vectors.as_float(scaled, "f64", result)
+
+
+def _scaled_in_part(vectors: Vectors, value: str, exponent: str) -> tuple[str, str]:
+    """A double and an exponent that a double has, for those of a product with any power of 2.
+
+    Each step but the last is exact, or its result is so small that no bit remains.
+    """
     for relation, limit, step in (("sgt", 1023, 1023), ("slt", -1022, -969)):
         for _ in range(2):
             is_far = vectors.operate(f"icmp {relation}", "i32", exponent, vectors.constant(limit, "i32"))
@@ -525,30 +542,35 @@ def _scaled(vectors: Vectors, result: str, kind: str, value: str, exponent: str)
             exponent = vectors.choose(is_far, "i32", nearer, exponent)
         bound = "smin" if relation == "sgt" else "smax"
         exponent = vectors.intrinsic(bound, "i32", exponent, vectors.constant(limit, "i32"))
-    scaled = vectors.operate("fmul", "f64", value, _power_of_two(vectors, exponent))
-    return vectors.as_float(scaled, "f64", result)
+    return value, exponent
 
 
 def _taken_apart(vectors: Vectors, kind: str, value: str) -> tuple[str, str, str]:
-    """The fraction from 0.5 to below 1 as a double, the exponent, and whether a float is neither 0 nor special."""
-    wide = vectors.as_float(value, kind, "f64")
-    size = vectors.absolute(wide, "f64")
-    is_tiny = vectors.operate("fcmp olt", "f64", size, vectors.constant(2.0**-1022, "f64"))
-    wide = vectors.choose(is_tiny, "f64", vectors.operate("fmul", "f64", wide, vectors.constant(2.0**54, "f64")), wide)
-    exponent = vectors.operate("sub", "i32", _exponent(vectors, "f64", wide), vectors.constant(1022, "i32"))
+    """The fraction from 0.5 to below 1, the exponent, and whether a float is neither 0 nor special."""
+    if kind == "f16":
+        part, exponent, is_plain = _taken_apart(vectors, "f32", vectors.widened(value, "f32"))
+        return vectors.halved(part, "f32"), exponent, is_plain
+    words, fraction = f"u{bits_of(kind)}", _FRACTIONS[kind]
+    highest = (1 << bits_of(kind) - 1 - fraction) - 1
+    half = highest // 2 - 1
+    size = vectors.absolute(value, kind)
+    is_tiny = vectors.operate("fcmp olt", kind, size, vectors.constant(2.0 ** (1 - highest // 2), kind))
+    larger = vectors.operate("fmul", kind, value, vectors.constant(2.0**54, kind))
+    whole = vectors.choose(is_tiny, kind, larger, value)
+    exponent = vectors.operate("sub", "i32", _exponent(vectors, kind, whole), vectors.constant(half, "i32"))
     lower = vectors.operate("sub", "i32", exponent, vectors.constant(54, "i32"))
     exponent = vectors.choose(is_tiny, "i32", lower, exponent)
-    bits = vectors.view(wide, "f64", "u64")
-    bits = vectors.operate("and", "u64", bits, vectors.constant(~(0x7FF << 52), "u64"))
-    bits = vectors.operate("or", "u64", bits, vectors.constant(1022 << 52, "u64"))
-    is_some = vectors.operate("fcmp one", "f64", size, vectors.constant(0, "f64"))
-    is_finite = vectors.operate("fcmp olt", "f64", size, vectors.constant(np.inf, "f64"))
-    return vectors.view(bits, "u64", "f64"), exponent, vectors.operate("and", FLAG, is_some, is_finite)
+    bits = vectors.view(whole, kind, words)
+    bits = vectors.operate("and", words, bits, vectors.constant(~(highest << fraction), words))
+    bits = vectors.operate("or", words, bits, vectors.constant(half << fraction, words))
+    is_some = vectors.operate("fcmp one", kind, size, vectors.constant(0, kind))
+    is_finite = vectors.operate("fcmp olt", kind, size, vectors.constant(np.inf, kind))
+    return vectors.view(bits, words, kind), exponent, vectors.operate("and", FLAG, is_some, is_finite)
 
 
 def _mantissa(vectors: Vectors, _result: str, kind: str, value: str) -> str:
     fraction, _exponent, is_plain = _taken_apart(vectors, kind, value)
-    return vectors.choose(is_plain, kind, vectors.as_float(fraction, "f64", kind), value)
+    return vectors.choose(is_plain, kind, fraction, value)
 
 
 def _exponent_of(vectors: Vectors, result: str, kind: str, value: str) -> str:
@@ -723,8 +745,8 @@ CALLS: dict[str, Call] = {
     "reversed": _same("bitreverse"), "fma": _fused, "abs": _same("fabs"), "trunc": _same("trunc"),
     "floor": _same("floor"), "ceil": _same("ceil"), "rint": _same("roundeven"), "fract": _fraction,
     "isnan": lambda vectors, _result, kind, value: vectors.is_nan(value, kind),
-    "rcp": _through_double(_reciprocal), "sqrt": _through_double(_root),
-    "rsq": _through_double(lambda vectors, value: _reciprocal(vectors, _root(vectors, value))),
+    "rcp": _through_double(_reciprocal, ("f32", "f64")), "sqrt": _through_double(_root, ("f32", "f64")),
+    "rsq": _through_double(lambda vectors, *value: _reciprocal(vectors, _root(vectors, *value), value[1]), ("f64",)),
     "ldexp": _scaled, "frexp_mant": _mantissa, "frexp_exp": _exponent_of, "is_class": _is_of_class,
     "permute_bytes": _permuted_bytes, "div_fmas": _fused_for_division, "div_fixup": _fixed_division,
 }  # fmt: skip
