@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from random import Random
@@ -694,6 +694,11 @@ class Device:
         """Let waves stop at the addresses of a breakpoint from now on."""
         for address in point.addresses:
             self.breakpoints.setdefault(address, []).append(point)
+        self._end_code_before(point.addresses)
+
+    def _end_code_before(self, addresses: Iterable[int]) -> None:
+        """Forget what was compiled of code that does not end before some addresses."""
+        for address in addresses:
             self.blocks = {
                 key: block
                 for key, block in self.blocks.items()
@@ -701,6 +706,20 @@ class Device:
             }
             if self.compiled is not None:
                 self.compiled.forget(address)
+
+    @contextmanager
+    def only_breakpoints(self, points: Iterable[Breakpoint]) -> Iterator[None]:
+        """Let waves meanwhile stop at some breakpoints, and at none of those that there are."""
+        before, self.breakpoints = self.breakpoints, {}
+        for point in points:
+            self.add_breakpoint(point)
+        try:
+            yield
+        finally:
+            for point in points:
+                self.remove_breakpoint(point)
+            self.breakpoints = before
+            self._end_code_before(before)
 
     def remove_breakpoint(self, point: Breakpoint) -> None:
         """Let no wave stop there."""

@@ -215,6 +215,21 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
     return Document({"machine": row}, lines)
 
 
+def info_checkpoints(debugger: Debugger, arguments: Arguments) -> Document:
+    arguments.none()
+    history = session(debugger, arguments.command).history
+    row = {
+        "count": len(history.checkpoints), "bytes": history.size, "most_bytes": history.most_bytes,
+        "first": history.start, "executed": history.device.executed,
+    }  # fmt: skip
+    reach, where = row["executed"] - row["first"], "not " if row["first"] else ""
+    lines = [
+        f"{counted(row['count'], 'checkpoint')}: {row['bytes']:,} of at most {row['most_bytes']:,} bytes",
+        f"you can go back over {reach:,} instructions, {where}to the launch",
+    ]
+    return Document({"checkpoints": row}, lines)
+
+
 def kill(debugger: Debugger, arguments: Arguments) -> None:
     arguments.none()
     whole = debugger.state_of(KernelRun).whole

@@ -367,6 +367,10 @@ COMMANDS = (
              "execution.info_machine", group=FILES,
             help="If llvmlite is installed, blocks of instructions that run often become machine code of the host. "
                  "`set jit` chooses when."),
+    question("info checkpoints", "the checkpoints of a launched kernel, from which it goes back",
+             "execution.info_checkpoints", group=FILES,
+             help="How many there are, the memory that they take, and how far back they reach. They are made as the "
+                  "kernel runs, so that they cost about 1% of its time."),
     question("info agents", "the GPUs (agents) of the machine", "files.info_agents", group=FILES,
              shell=shell(LOOK, "agents", FILE, STATE, SYSROOT, FORCE),
             help="Each with its architecture, how many lanes its waves have, and how many waves there are. State A "

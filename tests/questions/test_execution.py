@@ -158,6 +158,17 @@ def test_what_is_compiled_is_told(launched):
     assert launched.fails("set jit now").kind == "bad_setting"
 
 
+def test_checkpoints_tell_their_memory_and_how_far_back_they_lead(launched):
+    launched(IN_LANES, "run")
+    row = ask(launched, "info checkpoints --json")["checkpoints"]
+    assert (row["count"], row["first"], row["executed"]) == (1, 0, 682)
+    assert 0 < row["bytes"] < row["most_bytes"]
+    assert launched("info checkpoints") == (
+        f"1 checkpoint: {row['bytes']:,} of at most 536,870,912 bytes\n"
+        "you can go back over 682 instructions, to the launch\n"
+    )
+
+
 @pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
     def fails(*_args):

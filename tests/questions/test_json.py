@@ -42,7 +42,7 @@ ALONE = "it writes exactly the text that the user has asked for"
 LAUNCHED = frozenset(
     ("run", "start", "continue", "step", "next", "stepi", "nexti", "finish", "until", "advance", "jump",
      "reverse-continue", "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish",
-     "info breakpoints", "info machine", "info launches", "info layout", "host", "history")
+     "info breakpoints", "info checkpoints", "info machine", "info launches", "info layout", "host", "history")
 )  # fmt: skip
 """The questions about kernels and programs that run, which `test_execution` and tests/runtimes ask."""
 NO_JSON = {

@@ -7,6 +7,7 @@ before it leads there.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -27,19 +28,25 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.gpu import Gpu
 
 INTERVAL = 10_000
-"""The instructions of a wave between two checkpoints at least."""
+"""The instructions of a wave between two checkpoints at least, as waves run forwards."""
 WORTH = 100
 """How many times as long as a checkpoint takes, waves run before it at least."""
 SPREAD = 4
 """The factor by which the distance between two checkpoints changes."""
 PARTS = 32
-"""The parts of a stretch that is executed once more for somebody who looks at each instruction."""
+"""The parts of a stretch that is searched, at most."""
+PARTS_OF_DISTANCE = 16
+"""As many parts has what lies between two checkpoints usually, so that waves run longer than a part takes to keep."""
+LEAST_LOOKED_AT = 500
+"""The instructions of a wave in a part, if somebody looks at each of them, at least."""
+LOOK = 2e-6
+"""The seconds that this takes for an instruction at least."""
 MOST = 64
-"""The checkpoints that are kept; of the older ones every second one goes when there are more."""
+"""The checkpoints that are kept, besides those that a change of a user has made."""
 MOST_FIXED = 4096
 """The checkpoints that are kept where many were made for changes of a user."""
 MOST_BYTES = 512 << 20
-"""The bytes of memory that checkpoints keep, where one alone does not need more."""
+"""The bytes that checkpoints keep, if two of them do not need more."""
 FILL = 0xA5
 """What private memory begins with instead of 0 where a kernel runs once more to find which bytes it has written."""
 LONGEST_SEARCH = 2.0
@@ -62,9 +69,11 @@ class Checkpoint:
     memory: tuple[tuple[bytes, ...], ...]
     """The chunks of each writable block. Checkpoints share those that are equal."""
     known: tuple[Any, ...]
-    """Which registers the machine knew, by their files."""
+    """Which registers the machine knew, by their files; waves may have written others since."""
     is_fixed: bool
     """Whether no earlier checkpoint leads here."""
+    beside: int
+    """The bytes that it keeps besides writable blocks."""
 
 
 def writable_blocks(machine: Gpu) -> Iterator[Any]:
@@ -74,6 +83,14 @@ def writable_blocks(machine: Gpu) -> Iterator[Any]:
             data = np.frombuffer(block.buffer, np.uint8)
             if data.flags.writeable and data.size:
                 yield data
+
+
+def _size_of(device: dict[str, Any]) -> int:
+    """Return the bytes of the registers of waves that were saved."""
+    batches = [*device["batches"], *device["waiting"], *device["ended"], *device["held"]]
+    batches += [batch for batch, _reason in device["stopped"]]
+    columns = {id(column): column.nbytes for batch in batches for column in (*batch.vector, *batch.accumulation)}
+    return sum(columns.values())
 
 
 def keep_launch(machine: Gpu) -> None:
@@ -91,6 +108,8 @@ class History:
         self.checkpoints: list[Checkpoint] = []
         self._spread = 1
         """How many intervals lie between two checkpoints now."""
+        self._cost = 0.0
+        """The seconds that the last checkpoint took."""
         self._unwritten: tuple[int, Any] = (-1, None)
         """The private bytes that nothing had written as of a change of the machine: ones; None if that is not known."""
         self._filled: tuple[Checkpoint, Checkpoint] | None = None
@@ -102,9 +121,14 @@ class History:
         machine.past = self
 
     @property
+    def _width(self) -> int:
+        """How many waves a batch may have."""
+        return max(1, min(self.machine.wave_count, WIDEST))
+
+    @property
     def interval(self) -> int:
         """How many instructions lie between two checkpoints at least."""
-        return INTERVAL * max(1, min(self.machine.wave_count, WIDEST))
+        return INTERVAL * self._width
 
     @property
     def distance(self) -> int:
@@ -122,16 +146,19 @@ class History:
         time = self.device.executed
         if last is not None and last.time == time and not is_fixed:
             return
+        begun = process_time()
         known = tuple(file.known.copy() for file in self.machine.files)
-        self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), known, is_fixed))
+        device = self.device.saved()
+        beside = self.device.memory.saved_size(device["memory"]) + _size_of(device) + sum(each.nbytes for each in known)
+        self.checkpoints.append(Checkpoint(time, device, self._memory(last), known, is_fixed, beside))
         self._thin()
+        self._cost = process_time() - begun
 
     def keep_after(self, seconds: float) -> None:
         """Make a checkpoint after waves have run for so long; compiled code gets fewer, so that they cost little."""
-        begun = process_time()
         self.keep()
-        taken = WORTH * (process_time() - begun)
-        if seconds < taken:
+        taken = WORTH * self._cost
+        if 2 * seconds < taken:
             self._spread *= SPREAD
         elif seconds > 2 * SPREAD * taken:
             self._spread = max(self._spread // SPREAD, 1)
@@ -153,24 +180,41 @@ class History:
                 elif chunk == ZEROS:
                     chunk = ZEROS
                 chunks.append(chunk)
-            kept.append(tuple(chunks))
+            is_same = len(chunks) == len(before) and all(map(operator.is_, chunks, before))
+            kept.append(before if is_same else tuple(chunks))
         return tuple(kept)
 
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes checkpoints may keep, if two of them do not need more."""
+        return MOST_BYTES
+
+    @property
+    def size(self) -> int:
+        """The bytes that all checkpoints keep."""
+        blocks = {id(block): block for point in self.checkpoints for block in point.memory}
+        chunks = {id(chunk): len(chunk) for block in blocks.values() for chunk in block}
+        return sum(chunks.values()) + sum(point.beside for point in self.checkpoints)
+
+    def _closeness(self, index: int) -> float:
+        """Return how far the checkpoints around one are apart, for how long ago that was."""
+        before, behind = (self.checkpoints[index + step].time for step in (-1, 1))
+        return (behind - before) / (self.checkpoints[-1].time + 1 - before)
+
     def _thin(self) -> None:
-        """Forget checkpoints: of the older half every second one; then the oldest ones."""
+        """Forget checkpoints while they are too many or too large, first where they are close for their age.
+
+        The first one, which is the launch, goes last.
+        """
         points = self.checkpoints
-        if len(points) > MOST:
-            half = len(points) // 2
-            old = [point for index, point in enumerate(points[:half]) if index % 2 == 0 or point.is_fixed]
-            points[:half] = old
-        if len(points) > MOST_FIXED:
-            del points[: len(points) - MOST_FIXED]
-        while len(points) > 2:
-            sizes = {id(chunk): len(chunk) for point in points for block in point.memory for chunk in block}
-            beside = sum(self.device.memory.saved_size(point.device["memory"]) for point in points)
-            if sum(sizes.values()) + beside <= MOST_BYTES:
+        while len(points) > 2 and (len(points) > MOST or self.size > MOST_BYTES):
+            loose = [index for index in range(1, len(points) - 1) if not points[index].is_fixed]
+            if loose:
+                del points[min(loose, key=self._closeness)]
+            elif len(points) > MOST_FIXED or self.size > MOST_BYTES:
+                del points[0]
+            else:
                 break
-            del points[0]
 
     # --- Going there ----------------------------------------------------------------------------------------------
 
@@ -184,21 +228,15 @@ class History:
 
     def _replay(self, until: int | None, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]) -> None:
         """Execute up to a time, without a stop; an observer is asked before each instruction."""
-        device = self.device
-        breakpoints, before = device.breakpoints, device.observer
+        device, before = self.device, self.device.observer
         device.observer = observer
-        device.breakpoints = {address: [] for address in breakpoints}  # where code that is compiled now has to end
-        for point in points:
-            device.add_breakpoint(point)
         try:
-            with interruptible(device):
+            with device.only_breakpoints(points), interruptible(device):
                 device.run(until)
             if device.halt is not None and device.halt.kind == halts.INTERRUPT:
                 raise KeyboardInterrupt
         finally:
-            for point in points:
-                device.remove_breakpoint(point)
-            device.breakpoints, device.observer = breakpoints, before
+            device.observer = before
 
     def _arrive(self, time: int) -> None:
         """Execute up to a time, to where the batch whose turn it is then is about to execute its next instruction."""
@@ -211,7 +249,7 @@ class History:
             batch.passed = batch.pc  # a breakpoint here does not stop it before it has gone on
             return True
 
-        slack = LONGEST * min(self.machine.wave_count, WIDEST)  # blocks of instructions may go too far
+        slack = LONGEST * self._width  # blocks of instructions may go too far
         if device.executed < time - slack:
             self._replay(time - slack, None, [])
         self._replay(None, is_there, [])
@@ -249,36 +287,52 @@ class History:
         The observer is called before each instruction, and the conditions of breakpoints where they are. The machine
         is then where the last stretch ends.
         """
-        end = self.device.executed
+        end = now = self.device.executed
         for point in list(reversed(self.checkpoints)):
             if point.time >= end or point.device["rounds"] != self.device.rounds:
                 continue
-            yield from self._stretch(point, end, observer, points or [])
+            is_fine = observer is not None or end == now
+            yield from self._stretch(point, end, observer, points or [], is_fine=is_fine)
             end = point.time
 
     def _stretch(
-        self, point: Checkpoint, end: int, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]
+        self,
+        point: Checkpoint,
+        end: int,
+        observer: Callable[[WaveBatch], Any] | None,
+        points: list[Breakpoint],
+        *,
+        is_fine: bool,
     ) -> Iterator[None]:
-        """Execute a stretch once more; for an observer, who makes that slow, its parts, the latest first."""
-        parts = [point] if observer is None else self._parts(point, end)
+        """Execute a stretch once more in parts, the latest first.
+
+        Fine parts have few instructions. They are for an observer, whom each one costs much, and for the time just
+        before now, when breakpoints that are hit often were hit last.
+        """
+        least = max(self.distance // PARTS_OF_DISTANCE, 1)
+        if is_fine:
+            least = self._width * max(LEAST_LOOKED_AT, int(self._cost / LOOK))
+        parts = self._parts(point, end, least)
         for part in reversed(parts):
-            if len(parts) > 1 and end - part.time > 2 * self.interval:
-                yield from self._stretch(part, end, observer, points)
+            if is_fine and len(parts) > 1 and end - part.time > 2 * least:
+                yield from self._stretch(part, end, observer, points, is_fine=True)
             else:
                 self._restore(part)
                 self._replay(end, observer, points)
                 yield
+            is_fine = observer is not None
             end = part.time
 
-    def _parts(self, point: Checkpoint, end: int) -> list[Checkpoint]:
+    def _parts(self, point: Checkpoint, end: int, least: int) -> list[Checkpoint]:
         """Return a checkpoint and those that divide the stretch from it, which is executed for that."""
-        step = max(self.interval, (end - point.time) // PARTS)
+        step = max(least, (end - point.time) // PARTS)
+        if point.time + step >= end:
+            return [point]
         points, self.checkpoints = self.checkpoints, [point]
         try:
             self._restore(point)
             while self.device.executed + step < end:
                 self._replay(self.device.executed + step, None, [])
-                self.device.write_back()
                 self.keep()
             return [point, *(each for each in self.checkpoints if point.time < each.time < end)]
         finally:
@@ -293,7 +347,6 @@ class History:
                 if process_time() > until:
                     raise TimeoutError
                 self._replay(self.device.executed + self.interval, None, [])
-                self.device.write_back()
                 self.keep()
             points[:] = self.checkpoints
 

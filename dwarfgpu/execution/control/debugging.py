@@ -53,6 +53,35 @@ NO_MORE = "No unwaited-for children left."
 NO_HISTORY = "No more reverse-execution history."
 
 
+class LastStop:
+    """The last stop before a time, as far as the past has been searched."""
+
+    def __init__(self, before: int) -> None:
+        self.before = before
+        self.time = -1
+        self.halt: Halt | None = None
+        self.same: dict[int, WatchHit] = {}
+        """The last stores to what is watched that have changed nothing, by the number of the watchpoint."""
+
+    def see(self, time: int, halt: Halt) -> None:
+        """Keep a stop if it is later than all others."""
+        if time > self.time:
+            self.time, self.halt = time, halt
+
+    def tell(self, hit: WatchHit) -> bool:
+        """Take note of what a watchpoint has seen; no wave stops."""
+        if hit.is_inside and not hit.has_left:
+            change = ValueChange(hit.change.new, hit.change.old)  # as it is seen on the way back
+            self.see(hit.time, Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes, (hit.point,), change))
+        return False
+
+    def tell_same(self, hit: WatchHit) -> None:
+        """Take note of a store that has changed nothing."""
+        if hit.is_inside and hit.point.kind == WATCH:
+            number = hit.point.number
+            self.same[number] = max(hit, self.same.get(number, hit), key=lambda each: each.time)
+
+
 class Debugging:
     """A launched kernel that a debugger runs. What is asked of it is as of the last stop.
 
@@ -679,50 +708,34 @@ class Debugging:
             return self._last_stop()
 
     def _last_stop(self) -> Halt:
-        device, now = self.device, self.device.executed
-        latest: list[tuple[int, Halt]] = []
-        same: dict[int, WatchHit] = {}
-
-        def tell_same(hit: WatchHit) -> None:
-            if hit.is_inside and hit.point.kind == WATCH:
-                same[hit.point.number] = max(hit, same.get(hit.point.number, hit), key=lambda each: each.time)
-
-        def tell(hit: WatchHit) -> bool:
-            if hit.is_inside and not hit.has_left:
-                change = ValueChange(hit.change.new, hit.change.old)  # as it is seen on the way back
-                halt = Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes, (hit.point,), change)
-                latest.append((hit.time, halt))
-            return False
-
-        def recorder(point: Breakpoint) -> Callable[[Arrival], Any]:
-            def record(arrival: Arrival) -> bool:
-                if device.executed < now and point.is_enabled:
-                    masks = halts.lane_masks(arrival.waves, self._lanes_at(point, arrival))
-                    if masks:
-                        halt = Halt(halts.BREAKPOINT, point.reason, arrival.pc, masks, (point,))
-                        latest.append((device.executed, halt))
-                return False
-
-            return record
-
+        last = LastStop(self.device.executed)
+        enabled = [point for point in self.points if point.is_enabled and point.texts is None]
         points = [
-            Breakpoint(point.number, point.addresses, recorder(point)) for point in self.points if point.texts is None
+            Breakpoint(point.number, point.addresses, partial(self._record, last, point))
+            for point in enabled
+            if point.addresses
         ]
-        watched = [p for p in self.points if p.watched is not None and p.is_enabled and not p.watched.is_pending]
-        for _ in self._stretches(watched, tell, points, tell_same=tell_same):
-            if latest:
-                break
-        if not latest:
-            return evolve(self._back_to(None), further=tuple(same.values()))
-        time, halt = max(latest, key=lambda seen: seen[0])
-        self._back_to(time)
-        (point,) = halt.points
+        watched = [point for point in enabled if point.watched is not None and not point.watched.is_pending]
+        searched = self._stretches(watched, last.tell, points, tell_same=last.tell_same) if points or watched else ()
+        next((None for _ in searched if last.halt is not None), None)
+        if last.halt is None:
+            return evolve(self._back_to(None), further=tuple(last.same.values()))
+        self._back_to(last.time)
+        (point,) = last.halt.points
         point.hits += 1
         if point.watched is None:
-            self._reached(halt.points)
+            self._reached(last.halt.points)
         else:
             point.watched.look()
-        return halt
+        return last.halt
+
+    def _record(self, last: LastStop, point: Breakpoint, arrival: Arrival) -> bool:
+        """Record where a breakpoint would have stopped waves in the past."""
+        if self.device.executed < last.before:
+            masks = halts.lane_masks(arrival.waves, self._lanes_at(point, arrival))
+            if masks:
+                last.see(self.device.executed, Halt(halts.BREAKPOINT, point.reason, arrival.pc, masks, (point,)))
+        return False
 
     def _stretches(
         self,

@@ -105,3 +105,15 @@ __kernel void waits_for_time(__global int *out, long time) {
     out[get_global_id(0)] = 1;
 }
 #endif
+__kernel void rounds(__global int *out, __global int *total, __local int *tile, int times) {
+    int i = get_global_id(0), l = get_local_id(0), s = i;
+    for (int k = 0; k < times; k++) {
+        tile[l] = s;
+        barrier(1);
+        s = s * 3 + tile[l ^ 1];
+        if (s & 4)
+            s -= k;
+        out[i] = s + __atomic_fetch_add(total, s & 7, __ATOMIC_RELAXED);
+        barrier(1);
+    }
+}

@@ -20,6 +20,8 @@ KERNELS = {
     "divergent": {"out": "zeros(192)", "limit": 40},
     "spaces": {"out": "zeros(192)", "shared_by_host": 256, "table": "arange(64,i4)", "n": 5},
 }
+STORE, ODD = 116, 115
+"""The lines of `rounds` that store a number, and that only some lanes execute."""
 
 
 def debugging_of(path, kernel, grid=192, seed=None):
@@ -229,7 +231,8 @@ def test_many_checkpoints_are_thinned_and_still_lead_everywhere(monkeypatch):
 def test_checkpoints_far_apart_are_divided_on_the_way_back(monkeypatch):
     from dwarfgpu.execution.control import checkpoints
 
-    monkeypatch.setattr(checkpoints, "INTERVAL", 10)
+    monkeypatch.setattr(checkpoints, "LEAST_LOOKED_AT", 10)
+    monkeypatch.setattr(checkpoints, "LOOK", 1)  # a checkpoint takes as long as nothing
     debugging = debugging_of(FILES[2], "divergent", grid=64)
     debugging.history._spread = 1 << 20
     debugging.go_on(limit=1000)
@@ -247,3 +250,131 @@ def test_checkpoints_far_apart_are_divided_on_the_way_back(monkeypatch):
     assert all(last < then for (_first, last), (then, _last) in zip(firsts[1:], firsts, strict=False))
     assert firsts[-1][0] == 0 < before - firsts[0][1] <= 8
     assert len(debugging.history.checkpoints) == 2
+
+
+# --- Searches of the past -----------------------------------------------------------------------------------------
+
+
+def rounds_of(path, times, *, jit="on", grid=256):
+    """A kernel of several waves with barriers, atomic additions, and lanes that go different ways, with breakpoints."""
+    arguments = {"out": f"zeros({grid})", "total": "zeros(1)", "tile": 4 * 128, "times": times}
+    machine = machine_for(path, "rounds")
+    machine.jit = jit
+    debugging = Debugging(launch(machine, path, "rounds", grid=grid, work_group=128, args=arguments))
+    debugging.history._spread = 8  # several checkpoints
+    return debugging
+
+
+def stops_of(debugging, step):
+    """Where waves stop, one stop after the other: the time, the place, the lanes, and all that waves can see."""
+    found = []
+    while not (halt := step()).has_ended and not halt.is_at_start:
+        found.append((debugging.device.executed, halt.pc, halt.lanes, state_of(debugging.machine)))
+    return found
+
+
+@pytest.mark.parametrize("jit", ["on", "off"])
+@pytest.mark.parametrize("processor, level", [("gfx90a", "O0"), ("gfx1100", "O0"), ("gfx1100", "O2")])
+def test_going_back_leads_to_each_stop_that_there_was(built, processor, level, jit):
+    debugging = rounds_of(built(processor, level), 40, jit=jit)
+    # optimizers leave nothing of k, so that each wave would stop each time
+    debugging.break_at(f"kernels.cl:{STORE}", "(k & 15) == 7 && i < 200" if level == "O0" else "i == 200")
+    debugging.break_at(f"kernels.cl:{ODD}", "k == 27" if level == "O0" else "i == 31")
+    forwards = stops_of(debugging, debugging.go_on)
+    assert len(forwards) > 3
+    backwards = stops_of(debugging, debugging.reverse_go_on)
+    assert debugging.device.executed == 0
+    assert [each[:3] for each in backwards[::-1]] == [each[:3] for each in forwards]
+    for (*_there, before), (*_here, now) in zip(forwards, backwards[::-1], strict=True):
+        assert_same(before, now)
+    assert [each[:3] for each in stops_of(debugging, debugging.go_on)] == [each[:3] for each in forwards]
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_going_back_leads_to_each_change_of_what_is_watched(built, processor):
+    debugging = rounds_of(built(processor), 12)
+    debugging.step_line(0)
+    debugging.watch("out[70]")
+    forwards = stops_of(debugging, debugging.go_on)
+    backwards = stops_of(debugging, debugging.reverse_go_on)
+    assert len(forwards) == len(backwards) == 12
+    # forwards waves stop behind the store, on the way back before it
+    assert [pc for _time, pc, *_rest in forwards] == [pc for _time, pc, *_rest in backwards[::-1]]
+    assert all(there > here for (there, *_), (here, *_) in zip(forwards, backwards[::-1], strict=True))
+
+
+def counted_runs(debugging, monkeypatch):
+    """The instructions that are executed from now on, and how often breakpoints are asked whether waves stop."""
+    device, counts = debugging.device, {"executed": 0, "asked": 0}
+    run, breaks = device.run, device._breaks
+
+    def counting_run(*arguments, **options):
+        before = device.executed
+        run(*arguments, **options)
+        counts["executed"] += device.executed - before
+
+    def counting_breaks(batch):
+        counts["asked"] += 1
+        return breaks(batch)
+
+    monkeypatch.setattr(device, "run", counting_run)
+    monkeypatch.setattr(device, "_breaks", counting_breaks)
+    return counts
+
+
+def test_the_start_is_reached_without_executing_anything(built, monkeypatch):
+    debugging = rounds_of(built(level="O2"), 1_000, grid=128)
+    assert debugging.go_on().has_ended
+    assert debugging.device.executed > 50_000
+    debugging.break_at(f"kernels.cl:{STORE}")
+    debugging.points.by_number[1].is_enabled = False  # nothing can stop waves, so nothing is searched
+    counts = counted_runs(debugging, monkeypatch)
+    assert debugging.reverse_go_on().is_at_start
+    assert debugging.device.executed == 0
+    assert counts == {"executed": 0, "asked": 0}
+
+
+def test_a_search_executes_the_past_a_few_times_and_asks_only_where_the_last_stop_was(built, monkeypatch):
+    debugging = rounds_of(built(level="O2"), 2_000, grid=128)
+    debugging.history._spread = 1 << 20  # as if one checkpoint took long
+    assert debugging.go_on().has_ended
+    executed = debugging.device.executed
+    debugging.break_at(f"kernels.cl:{STORE}")
+    counts = counted_runs(debugging, monkeypatch)
+    assert not debugging.reverse_go_on().is_at_start
+    assert executed < counts["executed"] < 4 * executed
+    assert counts["asked"] < 500  # of 8,000 times
+
+
+def test_steps_back_do_not_stop_at_breakpoints(built, monkeypatch):
+    debugging = rounds_of(built(), 400)
+    assert debugging.go_on().has_ended
+    debugging.break_at(f"kernels.cl:{STORE}")
+    counts = counted_runs(debugging, monkeypatch)
+    debugging.reverse_instruction(0)
+    assert not counts["asked"]
+    debugging.forget(debugging.points.by_number[1])
+    debugging.break_at(f"kernels.cl:{ODD}", "k == 390")  # code that was compiled meanwhile does not pass it
+    stops = len(stops_of(debugging, debugging.reverse_go_on))
+    assert stops
+    assert len(stops_of(debugging, debugging.go_on)) == stops
+
+
+def test_checkpoints_have_a_bound_of_bytes_and_lead_back_to_the_launch(built, monkeypatch):
+    from dwarfgpu.execution.control import checkpoints
+
+    debugging = rounds_of(built(), 300)
+    history = debugging.history
+    history._spread = 1
+    first = history.size
+    monkeypatch.setattr(checkpoints, "MOST_BYTES", 5 * first)
+    monkeypatch.setattr(checkpoints, "INTERVAL", 200)
+    monkeypatch.setattr(history, "keep_after", lambda _seconds: history.keep())
+    assert debugging.go_on(limit=40 * history.distance).kind == "limit"
+    assert 2 < len(history.checkpoints) < 40
+    assert first < history.size <= 5 * first
+    assert history.start == 0
+    ages = [debugging.device.executed - point.time for point in history.checkpoints]
+    assert ages[0] - ages[1] > ages[-3] - ages[-2]  # closer, the later they are
+    debugging.break_at(f"kernels.cl:{STORE}", "k == 2")
+    assert not debugging.reverse_go_on().is_at_start
