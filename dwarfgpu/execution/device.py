@@ -154,7 +154,10 @@ class Device:
         """While a block is written, its instructions, and those behind it that checks have looked at."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
         self.observer: Callable[[WaveBatch], Any] | None = None
-        """A function that is told of each instruction before a batch executes it; if it says so, the batch does not."""
+        """A function that is told of each instruction before a batch executes it; if it says so, the batch does not.
+
+        One with `records` is told only of what Python executes, and its `access` of the accesses of that.
+        """
         self.on_turn: Callable[[Device], Any] | None = None
         """A function that is called now and then."""
         self.halt: Halt | None = None
@@ -323,6 +326,22 @@ class Device:
             return None
         return WaveRounds(self, compiled, limit)
 
+    @property
+    def is_observed(self) -> bool:
+        """Whether somebody is told of each instruction."""
+        return self.observer is not None and self.records is None
+
+    @property
+    def records(self) -> Any:
+        """Where compiled code counts what it executes (`InstructionRecords`), if it does."""
+        return getattr(self.observer, "records", None)
+
+    @property
+    def is_memory_watched(self) -> bool:
+        """Whether somebody is told of each access to memory."""
+        memory, own = self.memory, None if self.records is None else self.observer.access  # type: ignore[union-attr]
+        return memory.watch_waves is not None or memory.watch not in (None, own)
+
     def ignore_errors(self) -> None:
         """Let numpy say nothing of overflows until `run` is done; a kernel that is all compiled never asks for it."""
         if self._errors is None:
@@ -413,7 +432,7 @@ class Device:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
         batch, left = self._chosen()
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
-        compiled = None if observer is not None or is_exact or self.memory.is_weak else self.compiled
+        compiled = None if self.is_observed or is_exact or self.memory.is_weak else self.compiled
         since, is_inside, is_cut = 0, False, is_exact  # no block is written from where another one has been cut
         nearest = turns.nearest_of(self.batches)
         while True:
@@ -422,7 +441,7 @@ class Device:
             forms = compiled if compiled is not None and compiled.executes(batch) else None
             if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
                 break
-            if observer is not None and observer(batch):
+            if observer is not None and forms is None and observer(batch):
                 break
             batch.passed = NOWHERE
             execution = None if forms is None or is_inside else forms.run(batch, left, nearest, limit, since)
@@ -431,6 +450,8 @@ class Device:
                 since = execution.since
                 goes_on = self._is_together(batch, execution)
             else:
+                if observer is not None and forms is not None and observer(batch):
+                    break
                 is_single = observer is not None or forms is not None
                 block = None if is_inside else (self._single if is_single else self.blocks).get((pc, mode))
                 block = block or self._found_block(pc, mode, single=is_single or is_inside or is_cut)

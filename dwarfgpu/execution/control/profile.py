@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
+from dwarfgpu.execution.forms.instruction_records import InstructionRecords
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.scopes import SourceCall
 from dwarfgpu.program.code.weighted_stacks import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 WEIGHTS = ("instructions", "active lanes", "inactive lanes", "accesses", "transactions", "bank turns")
 """What is counted of each instruction: `Counts`, and the lanes of its waves that did not execute it."""
+COUNTED = ("instructions", "lanes", "accesses", "transactions", "bank_turns")
+"""The numbers of `Counts`, in the order of `InstructionRecords`."""
 MOST_SLICES = 1 << 19
 """The slices of all waves that are kept in their order."""
 NOT_KEPT = (SourceCall("[not kept: too many slices]", None, None, inlined=False, offset=None),)
@@ -92,8 +95,7 @@ class Profile:
         self.lane_count = device.lanes
         self.line_bytes = 128 if device.generation >= 10 else 64
         """Of a line of the vector cache: what one transaction moves."""
-        self.counts: dict[tuple[int, Callers], Counts] = {}
-        """By the address of the instruction and the return addresses of the calls around it."""
+        self._known: dict[tuple[int, Callers], Counts] = {}
         self._ordered = ordered
         self.slices: dict[int, list[WaveSlice]] = {}
         """What each wave does, in its order, if that is kept."""
@@ -102,10 +104,21 @@ class Profile:
         self._equal: dict[tuple[SourceCall, ...], tuple[SourceCall, ...]] = {}
         self._current: list[tuple[Counts, Any]] = []
         """Where the instruction counts, and of which rows of the batch; None for all."""
-        device.observer = self._observe
-        device.memory.watch = self._access
+        self.records = InstructionRecords() if ordered is None else None
+        """Where compiled code counts; None if the order of instructions is to be kept."""
+        device.observer, device.memory.watch = self, self.access
 
-    def _observe(self, batch: WaveBatch) -> bool:
+    @property
+    def counts(self) -> dict[tuple[int, Callers], Counts]:
+        """What was counted, by the address of the instruction and the return addresses of the calls around it."""
+        for address, callers, numbers in () if self.records is None else self.records.taken():
+            counts = self._counts((address, callers))
+            for name, number in zip(COUNTED, numbers, strict=True):
+                setattr(counts, name, getattr(counts, name) + number)
+        return self._known
+
+    def __call__(self, batch: WaveBatch) -> bool:
+        """Count an instruction that a batch is about to execute."""
         if isinstance(batch.calls, list) or self._ordered is not None:
             self._observe_apart(batch)
             return False
@@ -139,9 +152,9 @@ class Profile:
             setattr(counts, name, getattr(counts, name) + int((counted if rows is None else counted[rows]).sum()))
 
     def _counts(self, key: tuple[int, Callers]) -> Counts:
-        counts = self.counts.get(key)
+        counts = self._known.get(key)
         if counts is None:
-            counts = self.counts[key] = Counts()
+            counts = self._known[key] = Counts()
         return counts
 
     def _calls_at(self, running: Running, key: tuple[int, Callers]) -> tuple[SourceCall, ...]:
@@ -158,7 +171,7 @@ class Profile:
             slices.append(WaveSlice(calls if self._left >= 0 else NOT_KEPT))
         return slices[-1]
 
-    def _access(self, space: str, addresses: Any, mask: Any, size: int) -> None:
+    def access(self, space: str, addresses: Any, mask: Any, size: int) -> None:
         """Count what lanes touch: ``addresses`` and ``mask`` are ``[wave, lane]``."""
         executing = np.ones(addresses.shape, bool) if mask is None else mask
         self._add("accesses", executing.any(axis=1))

@@ -122,6 +122,7 @@ def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
         numbers = kept
     for offset in offsets:
         _check_local(writer, shape, numbers, offset)
+        writer.reach(LOCAL, 4, partial(_local_addresses, writer, numbers, offset))
 
     def move(rows: list[str]) -> None:
         helper, local = _helper(writer, READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
@@ -138,6 +139,13 @@ def _check_local(writer: FormWriter, shape: AccessShape, numbers: str, offset: s
     rest = f"i64 {writer.active_lanes()}, i32 {offset}, i32 {shape.size * shape.count}"
     helper = _helper(writer, CHECK_LOCAL)
     writer.refuse_unless(writer.ir.put(f"call i1 {helper}(ptr {writer.state}, ptr {numbers}, {rest})"))
+
+
+def _local_addresses(writer: FormWriter, numbers: str, offset: str) -> str:
+    """Return the addresses of lanes in local memory."""
+    number = writer.load(writer.vectors.type(WORD), numbers, 64)
+    place = writer.vectors.operate("add", WORD, number, writer.vectors.spread(offset, WORD))
+    return writer.vectors.resized(place, WORD, LONG)
 
 
 def _helper(writer: FormWriter, name: str) -> str:
@@ -212,6 +220,7 @@ def _scratch_row(writer: FormWriter, instruction: GpuInstruction, count: int) ->
     ):
         writer.refuse_unless(condition)
     row = writer.at(writer.field(Place.PRIVATE, "ptr"), one.operate("mul", LONG, place, str(writer.lanes)))
+    writer.reach(SCRATCH, 4, lambda: "0", is_row=True)
     return row, str(4 * writer.lanes)
 
 
@@ -291,6 +300,7 @@ def _kept(writer: FormWriter, address: str) -> str:
 def _resolved(writer: FormWriter, address: str, shape: AccessShape, space: int) -> _Places:
     """Write the search for the addresses of lanes."""
     room, helper = _kept(writer, address), _helper(writer, RESOLVE)
+    writer.reach(shape.space, shape.size * shape.count, lambda: address)
     numbers = f"i64 {writer.active_lanes()}, i64 {shape.size * shape.count}, i64 {shape.size}, i64 {space}"
     step = writer.ir.put(f"call i64 {helper}(ptr {writer.state}, ptr {room}, {numbers})")
     writer.refuse_unless(writer.one.operate("icmp ne", LONG, step, "0"))
@@ -303,8 +313,8 @@ def _local_places(writer: FormWriter, instruction: GpuInstruction, shape: Access
     (distance,) = local_offsets(instruction, shape)
     offset = writer.number(distance)
     _check_local(writer, shape, row, offset)
-    number = writer.load(vectors.type(WORD), row, 64)
-    place = vectors.resized(vectors.operate("add", WORD, number, vectors.spread(offset, WORD)), WORD, LONG)
+    place = _local_addresses(writer, row, offset)
+    writer.reach(LOCAL, shape.size, lambda: place)
     place = vectors.operate("add", LONG, place, vectors.spread(writer.field(Place.LOCAL), LONG))
     return _Places(_kept(writer, place), str(shape.size))
 

@@ -29,6 +29,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
     if name in ("s_branch", "s_call_b64"):
         if name in CALLS:
             writer.rule |= Rule.IS_NOTED | Rule.IS_CALL
+            writer.change_calls(instruction, "")
             writer.end_checks()
             writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
         writer.go_to(distance or 0)
@@ -57,7 +58,9 @@ def _jump(writer: FormWriter, instruction: GpuInstruction, before: int, behind: 
     for relation, limit in (("sge", first), ("slt", last)):
         writer.refuse_unless(one.operate(f"icmp {relation}", LONG, distance, limit))
     writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, target, "3"), "0"))
+    slot = writer.at(writer.slot, one.operate("shl", LONG, distance, str(STEP)))
+    writer.change_calls(instruction, slot)
     writer.end_checks()
     if instruction.destinations:
         writer.set_scalar(instruction.destinations[0], writer.address(instruction.size), 64)
-    writer.leave(writer.at(writer.slot, one.operate("shl", LONG, distance, str(STEP))))
+    writer.leave(slot)

@@ -5,7 +5,9 @@ Resources with a stride or an index, and those that are swizzled in another way,
 
 from __future__ import annotations
 
-from dwarfgpu.execution.access_shapes import AccessShape
+from functools import partial
+
+from dwarfgpu.execution.access_shapes import BUFFER, AccessShape
 from dwarfgpu.execution.block_writer import needed
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, lane_numbers
@@ -82,6 +84,7 @@ def stack_row(writer: FormWriter, instruction: GpuInstruction, count: int) -> tu
         one.operate("icmp ule", LONG, end, stack.own_end),
     ):
         writer.refuse_unless(condition)
+    writer.reach(BUFFER, 4 * count, lambda: one.operate("add", LONG, at, stack.base), is_row=True)
     host = one.operate("add", LONG, at, stack.scratch)
     return writer.ir.put(f"inttoptr i64 {host} to ptr"), stack.step
 
@@ -132,6 +135,8 @@ class _StackOfWave:
     """The private memory of the wave."""
     scratch: str
     """The address of the host of all of it."""
+    base: str
+    """The address of the device of all of it."""
 
 
 def _stack(writer: FormWriter, resource: _BufferWords) -> _StackOfWave:
@@ -153,7 +158,7 @@ def _stack(writer: FormWriter, resource: _BufferWords) -> _StackOfWave:
     own = writer.field(Place.FIRST)
     size = one.operate("mul", LONG, writer.field(Place.PRIVATE_SIZE), str(writer.lanes))
     start = one.operate("add", LONG, start, resource.scalar)
-    return _StackOfWave(start, step, own, one.operate("add", LONG, own, size), scratch)
+    return _StackOfWave(start, step, own, one.operate("add", LONG, own, size), scratch, scratch_base)
 
 
 def _stack_places(writer: FormWriter, stack: _StackOfWave, offset: str, shape: AccessShape) -> str:
@@ -176,4 +181,6 @@ def _stack_places(writer: FormWriter, stack: _StackOfWave, offset: str, shape: A
         wrong.append(vectors.operate("icmp ugt", LONG, of_dword, vectors.constant(4 - shape.size, LONG)))
     for flags in wrong:
         writer.refuse_unless(writer.none(flags))
+    base = partial(vectors.spread, stack.base, LONG)
+    writer.reach(BUFFER, shape.size * shape.count, lambda: vectors.operate("add", LONG, at, base()))
     return vectors.operate("add", LONG, at, vectors.spread(stack.scratch, LONG))

@@ -76,8 +76,8 @@ class CompiledForms:
             from dwarfgpu.execution.forms.marked_waves import MarkedWaves
 
             self._marks = MarkedWaves(check)
-        self._programs: dict[tuple[int, int, bool | None], FormProgram] = {}
-        """By the start, MODE, and where waves run one after the other whether they are many."""
+        self._programs: dict[tuple[int, int, bool | None, bool], FormProgram] = {}
+        """By the start, MODE, where waves run one after the other whether they are many, and whether they count."""
         self._counts = device.register_counts
         self.cells = (ctypes.c_uint64 * len(TurnCell))()
         self.place = ctypes.addressof(self.cells)
@@ -91,6 +91,11 @@ class CompiledForms:
         if self.library is None and not self.problem and self._waited >= self.wait:
             try:
                 self.library = library(keeps_code=self.device.machine.keeps_code)
+            except CompilerError as error:
+                self.problem = str(error)
+        if self.library is not None and self.device.records is not None:
+            try:
+                self.library.let_count()
             except CompilerError as error:
                 self.problem = str(error)
         return self.library is not None and not self.problem
@@ -127,7 +132,7 @@ class CompiledForms:
             executed, self._executed = device.executed - self._executed, device.executed
             CompiledForms._waited += max(executed, 0) * (2 / batch.count + batch.lanes / 1400)
             return batch
-        is_plain = device.observer is None and device.machine.seed is None and not memory.is_weak
+        is_plain = not device.is_observed and device.machine.seed is None and not memory.is_weak
         if not is_plain or not self._table.can_reach_all(memory):
             return batch
         marks = self._marks
@@ -150,9 +155,8 @@ class CompiledForms:
 
     def executes(self, batch: WaveBatch) -> bool:
         """Return whether Python executes only what has no form of the instructions of a batch."""
-        memory = self.device.memory
-        is_seen = memory.watch is not None or memory.watch_waves is not None
-        return isinstance(batch, FormBatch) and not self.problem and not is_seen and self._table.can_reach_all(memory)
+        is_plain = isinstance(batch, FormBatch) and not self.problem and not self.device.is_memory_watched
+        return is_plain and self._table.can_reach_all(self.device.memory)
 
     def round_of(self, batch: Any, places: Any, turn: int) -> CompiledRound:
         """Return the turns of waves that are at some places of one piece of code."""
@@ -165,7 +169,7 @@ class CompiledForms:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
         device, cells = self.device, self.cells
         program = self._program(batch.pc, batch.mode)
-        if program is None:
+        if program is None or not (device.records is None or device.records.enter(program, batch)):
             return None
         batch.settle()
         if self._marks is not None:
@@ -237,7 +241,8 @@ class CompiledForms:
 
     def _program(self, address: int, mode: int, *, is_by_wave: bool = False) -> FormProgram | None:
         kind = self.device.has_many_waves if is_by_wave else None
-        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind))
+        counts = self.device.records is not None
+        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind, counts))
         program = next((each for each in same if each.has(address)), None)
         if program is not None or address % 4:
             return program
@@ -247,5 +252,5 @@ class CompiledForms:
         if len(self._programs) >= MOST_PROGRAMS:
             self._programs.clear()
         program = FormProgram(self.device, segment, mode, is_by_wave=is_by_wave)
-        self._programs[segment.start, mode, kind] = program
+        self._programs[segment.start, mode, kind, counts] = program
         return program

@@ -26,6 +26,7 @@ class FormLibrary:
         self._machine.load(DISPATCHER, 1, self._code)  # kernels then run 1.3 times as fast; forms would gain nothing
         for name in FUNCTIONS:
             self._machine.share(name)
+        self._can_count = False
         function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
         self.run: Callable[[int], int] = function(self._machine.address(RUN))
         self.round: Callable[[int], int] = function(self._machine.address(ROUND))
@@ -51,6 +52,17 @@ class FormLibrary:
                 functions = (text.replace("@form(", f"@{name}(", 1) for text, name in names.items())
                 self._machine.load("\n".join((*declared.values(), *functions)), level, self._code)
                 self._functions |= {text: self._machine.address(name) for text, name in names.items()}
+
+    def let_count(self) -> None:
+        """Compile what forms call that count."""
+        from dwarfgpu.execution.forms.counting_functions import DECLARED, FUNCTIONS
+
+        with self._lock:
+            if not self._can_count:
+                self._machine.load(FUNCTIONS, 1, self._code)
+                for name in DECLARED:
+                    self._machine.share(name)
+                self._can_count = True
 
     def function(self, text: str) -> int:
         """Return the address of a form that has been compiled."""

@@ -49,6 +49,8 @@ class FormWriter:
         """The slot of the instruction, and the state that says where memory is."""
         self.numbers: list[int] = []
         self.rule = Rule(0)
+        self._is_last = True
+        """Whether the instruction is the last one of the function."""
         self._label = "entry"
         self._rooms: dict[str, str] = {}
 
@@ -173,6 +175,17 @@ class FormWriter:
 
     def beside_words(self, find: Callable[[], str], count: int) -> None:
         """Do the same before a load of some words."""
+
+    # --- What profiles add ----------------------------------------------------------------------------------------
+
+    def reach(self, space: str, size: int, addresses: Callable[[], str], *, is_row: bool = False) -> None:
+        """Write what is to be done where lanes reach so many bytes each, from addresses on: here nothing.
+
+        Of private memory at one offset of all lanes, ``addresses`` returns only that of the first lane.
+        """
+
+    def change_calls(self, instruction: GpuInstruction, target: str) -> None:
+        """Write what is to be done before the checks of a call or a jump to a slot: here nothing."""
 
     # --- Numbers --------------------------------------------------------------------------------------------------
 

@@ -76,6 +76,10 @@ class Place(IntEnum):
     CALLS = 1792
     """The slots to which the calls return that a wave has noted since Python was asked, and how many there are."""
     CALL_COUNT = 1920
+    WAY = 1928
+    """Where a wave that counts its instructions has come by calls: the numbers of `WayField`."""
+    RECORDS = 1936
+    """How far the records of its instructions are behind their slots."""
 
 
 class Rule(IntFlag):

@@ -42,7 +42,6 @@ class FormHost(Protocol):
     machine: Any
     memory: Any
     breakpoints: Any
-    observer: Any
     stops_at_faults: bool
     is_interrupted: bool
 
@@ -62,6 +61,15 @@ class FormHost(Protocol):
     @property
     def has_many_waves(self) -> bool: ...
 
+    @property
+    def records(self) -> Any: ...
+
+    @property
+    def is_observed(self) -> bool: ...
+
+    @property
+    def is_memory_watched(self) -> bool: ...
+
 
 class FormProgram:
     """The slots of a segment of memory in one MODE."""
@@ -72,14 +80,19 @@ class FormProgram:
     def __init__(self, device: FormHost, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
         """With ``is_by_wave`` waves run one after the other: nothing else comes between two instructions of a wave."""
         self._device, self._mode, self._is_by_wave = device, mode, is_by_wave
-        self._is_checked = device.machine.checks is not None
         self._writer, self._stretch_writer = FormWriter, StretchWriter
-        if self._is_checked:
+        if device.machine.checks is not None:
             from dwarfgpu.execution.forms.checked_forms import CheckedForm, CheckedStretch
 
             self._writer, self._stretch_writer = CheckedForm, CheckedStretch
+        if device.records is not None:
+            from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedStretch
+
+            self._writer, self._stretch_writer = CountedForm, CountedStretch
         self.start, self.end = segment.start, segment.end
-        count = (self.end - self.start) // 4 + 8
+        count = self.slot_count = (self.end - self.start) // 4 + 8
+        self.begins = np.zeros(count, bool)
+        """The slots of instructions that have or had a form."""
         self._room = np.zeros(count * SLOT + SLOT, np.uint8)
         base = address_of(self._room)
         skipped = -base % SLOT
@@ -230,14 +243,14 @@ class FormProgram:
             first = NUMBERS // 4
             self._words[index, first : first + len(form.numbers)] = form.numbers
             self._words[index, RULE // 4] = int(form.rule)
-            self.count += 1
+            self.count, self.begins[index] = self.count + 1, True
             self._longs[index, 0] = self._library.function(form.text)
 
     def _form(self, instruction: GpuInstruction, address: int) -> WrittenForm | None:
         device, known = self._device, self._forms
         apertures = device.special_sources()
         counts = device.register_counts
-        waves = device.processor, device.lanes, counts, self._mode, self._is_checked
+        waves = device.processor, device.lanes, counts, self._mode, self._writer
         key = (*waves, instruction.data, *apertures.values())
         form = known.get(key)
         distance = instruction.branch

@@ -158,6 +158,10 @@ class WaveStates:
         self._words[rows, first : first + self.lanes] = value
         self._known[rows, Place.KNOWN_VECTORS - Place.KNOWN + number] = value is not NOTHING
 
+    def put_way(self, rows: Any, distances: list[int], ways: list[int]) -> None:
+        """Say where waves count, by their calls."""
+        self._longs[rows, Place.RECORDS // 8], self._longs[rows, Place.WAY // 8] = distances, ways
+
     def next_slots(self, rows: Any) -> Any:
         """Return where waves go at the end of a block."""
         return self._longs[rows, Place.NEXT // 8]

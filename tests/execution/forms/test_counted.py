@@ -1,0 +1,95 @@
+"""Profiles whose counters are in forms, against those of the same kernels interpreted."""
+
+import subprocess
+
+import pytest
+
+from dwarfgpu.execution.control.profile import COUNTED, Profile
+from dwarfgpu.execution.forms import instruction_records
+from dwarfgpu.execution.forms.compiled_forms import HOT
+from dwarfgpu.execution.forms.native import is_available
+from tests.audits.judge.test_frames_by_code import by_hand
+from tests.execution.forms.kernel_runs import BEFORE_GFX9, CALLED, COUNT, JUMPS, KERNELS, PROCESSORS, ready, state
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
+QUICK = {
+    ("gfx1100", "O2", "tiles"), ("gfx1100", "O0", "recursive"), ("gfx1100", "O2", "narrow"), ("gfx90a", "O0", "tiles"),
+    ("gfx90a", "O0", "recursive"), ("gfx1200", "O0", "parting"), ("gfx803", "O0", "col"), ("gfx90a", "O2", "kinds"),
+    ("gfx1100", "O0", "private_array"), ("gfx90a", "O0", "bytes"), ("gfx1100", "O2", "totals"),
+}  # fmt: skip
+
+
+class Told(Profile):
+    """A profile that knows how many instructions Python has counted."""
+
+    times = 0
+
+    def __call__(self, batch):
+        self.times += 1
+        return super().__call__(batch)
+
+
+def counted(device):
+    """Let a device run; return what was counted, and the profile."""
+    profile = Told(device)
+    device.run()
+    assert device.compiled.problem == ""
+    rows = {key: tuple(getattr(counts, name) for name in COUNTED) for key, counts in profile.counts.items()}
+    return rows, profile
+
+
+@pytest.mark.parametrize(
+    "processor, level, kernel",
+    [
+        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
+        for processor in PROCESSORS
+        for level in ("O0", "O2")
+        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+        for each in [(processor, level, kernel)]
+    ],
+)
+@pytest.mark.sampled(3)
+def test_forms_count_what_the_interpreter_counts(build, processor, level, kernel):
+    path = build(processor, level)
+    devices = [ready(path, kernel, hot)[0] for hot in (0, HOT, 1)]
+    (expected, interpreted), *others = [counted(device) for device in devices]
+    failed = sum(batch.count for batch, _reason in devices[0].stopped)
+    assert sum(row[0] for row in expected.values()) == devices[0].executed + failed
+    for device, (rows, profile) in zip(devices[1:], others, strict=True):
+        assert rows == expected
+        assert profile.times < interpreted.times
+        assert profile.counts == profile.counts
+        assert state(device) == state(devices[0])
+
+
+def test_most_instructions_are_counted_without_python(build):
+    interpreted, compiled = (counted(ready(build("gfx1100", "O0"), "in_rows", hot)[0])[1] for hot in (0, 1))
+    assert compiled.times < 20 < interpreted.times / 20
+
+
+def test_calls_by_hand_and_waves_that_part(require_tool, tmp_path, monkeypatch):
+    """A wave calls itself, another one jumps out of several calls, and there is a branch that is far."""
+    path = str(tmp_path / "calls.co")
+    words = f"-x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx1100 - -o {path}".split()
+    subprocess.run([require_tool("clang-22"), *words], input=by_hand(JUMPS, CALLED).encode(), check=True)
+    monkeypatch.setitem(KERNELS, "kernel", ())
+    found = [counted(ready(path, "kernel", hot, 64)[0])[0] for hot in (0, HOT, 1)]
+    assert found[0] == found[1] == found[2]
+    assert max(len(callers or ()) for _pc, callers in found[0]) > 1
+
+
+def test_calls_without_room_for_their_records_are_counted_by_python(build, monkeypatch):
+    expected = counted(ready(build("gfx90a", "O0"), "recursive", 0)[0])[0]
+    monkeypatch.setattr(instruction_records, "MOST_WAYS", 3)
+    assert counted(ready(build("gfx90a", "O0"), "recursive", HOT)[0])[0] == expected
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_waves_that_stop_have_counted_the_instruction_that_failed(build, processor, monkeypatch):
+    out, numbers = KERNELS["col"]
+    monkeypatch.setitem(KERNELS, "col", (out[: COUNT - 70], numbers))
+    devices = [ready(build(processor, "O0"), "col", hot)[0] for hot in (0, HOT, 1)]
+    found = [counted(device)[0] for device in devices]
+    assert found[0] == found[1] == found[2]
+    assert sum(batch.count for batch, _reason in devices[1].stopped) > 1
+    assert state(devices[1]) == state(devices[0])
