@@ -304,6 +304,14 @@ def number_of(column: Any) -> Any:
     return column.astype(np.uint64)
 
 
+def private_base(batch: WaveBatch, aperture: int) -> Any:
+    """Return the generic address of the private memory of each wave, in its first lane, where addresses tell the wave.
+
+    Without an aperture it is 0.
+    """
+    return aperture and number_of(aperture | batch.waves[:, None] << 32)
+
+
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in "1248"}
 
 

@@ -138,7 +138,7 @@ HELPERS = {
     "np": np, "clamped_numbers": clamped_numbers,
     "joined": joined, "put_long": put_long, "absolute": absolute, "negative": negative, "flushed": flushed,
     "clamped": clamped, "merged": merged, "uniform": columns.uniform, "flags": columns.lane_flags,
-    "mask_of": columns.lane_mask, "number": columns.number_of, "flag": flag,
+    "mask_of": columns.lane_mask, "private_base": columns.private_base, "number": columns.number_of, "flag": flag,
 }  # fmt: skip
 
 
@@ -278,6 +278,9 @@ class BlockWriter:
             return "flag(b.exec == 0)"
         if register.startswith("ttmp"):
             return self.sgpr(108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0), bits)
+        if register.startswith("src_flat_scratch_base"):
+            whole = f"private_base(b, {self.names_of_apertures['src_private_base']})"
+            return whole if bits > 32 else f"({whole} >> 32)" if register.endswith("hi") else f"({whole} & {LOW})"
         if register in self.names_of_apertures:
             return str(self.names_of_apertures[register] & (1 << bits) - 1)
         if register in SPECIAL:

@@ -48,7 +48,7 @@ from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.repetition import Repetition
 from dwarfgpu.immutable import evolve, frozen
-from dwarfgpu.isa.decoder import executed
+from dwarfgpu.isa.decoder import executed, has_banks, with_banks
 from dwarfgpu.isa.frame_state import is_far_branch
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.isa.tables import generation
@@ -782,7 +782,7 @@ class Device:
                 instruction = self.instruction(pc)
             except MachineFault:
                 return False
-            meets = instructions.waves_meet(instruction)
+            meets = instructions.waves_meet(instruction) or has_banks(mode, self.processor)
             if are_many and self.compiled is not None and not meets:
                 meets = not self.compiled.has_form(pc, mode)
             self._meetings[key] = meets
@@ -818,7 +818,7 @@ class Device:
             start = len(writer.lines)
             instructions.append(address)
             try:
-                instruction = self.instruction(address)
+                instruction = self.instruction(address, mode)
                 ends = self._write_instruction(writer, instruction, address, self.memory)
             except (UnknownInstruction, MachineFault, *BROKEN) as problem:
                 del writer.lines[start:], writer.addresses[start:]
@@ -851,13 +851,15 @@ class Device:
             return False
         return True
 
-    def instruction(self, address: int) -> GpuInstruction:
-        """Return the instruction at an address; raise a fault where none can be executed."""
+    def instruction(self, address: int, mode: int = 0) -> GpuInstruction:
+        """Return the instruction at an address as it is in a mode; raise a fault where none can be executed."""
         if self._decoded is not None and address in self._decoded:
             return self._decoded[address]
         instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
+        if has_banks(mode, self.processor):
+            instruction = with_banks(instruction, mode)
         for part in (instruction, *instruction.components):
             for operand in part.operands:
                 count = self._register_counts.get(operand.kind)

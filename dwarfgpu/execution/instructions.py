@@ -18,6 +18,7 @@ from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.memory_access import MemoryAccess, has_base
 from dwarfgpu.execution.narrow_operations import write_narrow
+from dwarfgpu.isa.decoder import BANKS, BANKS_SHIFT, banks_in_mode
 from dwarfgpu.isa.decoder import text as text_of
 from dwarfgpu.isa.instruction import CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
@@ -29,24 +30,22 @@ from dwarfgpu.isa.tables import generation, is_gfx12_5, table
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
     r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|ttracedata.*|gl1_inv|wakeup"
-    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|setprio_inc_wg|set_vgpr_msb)$"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|setprio_inc_wg)$"
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv|prefetch_b8)$|flat_prefetch_b8$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
 _OTHERWISE_ON_GFX12_5 = re.compile(
-    r"v_(sw)?mmac?_|v_wmma_|v_cvt_\w*(fp|bf)[468]|(s_)?buffer_(load|store|atomic)|flat_(load|store|atomic)"
+    r"v_(sw)?mmac?_|v_wmma_|v_cvt_\w*(fp|bf)[468]|(s_)?buffer_(load|store|atomic)"
     r"|s_get_barrier_state$"
 )
 """Operations of GFX12.5 that differ from those of GFX12 with the same names, or may: what they do is not known here.
 
-Matrices have other shapes and layouts, resources of buffers other fields, and generic addresses other apertures (CDNA5
-ISA document, chapters 7.12, 9.6 and 10.2).
+Matrices have other shapes and layouts, and resources of buffers other fields (CDNA 5 ISA document, 7.12 and 9.6).
 """
 _READ_ON_GFX12_5 = frozenset(
     f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")
 )
-_HIGH_BITS_OF_REGISTERS = 0xFF << 12
-"""The bits of MODE that GFX12.5 adds to the numbers of vector registers."""
+_BANKS = BANKS << BANKS_SHIFT
 INTERRUPT = 1
 """The message that tells the host that something waits for it."""
 _TAKES_LONG = re.compile("s_barrier|image_|tbuffer_|buffer_.*format")
@@ -62,21 +61,16 @@ def _check_on_gfx12_5(instruction: GpuInstruction, writer: BlockWriter) -> None:
     """Refuse what is not known of GFX12.5."""
     name = instruction.name
     is_known = not _OTHERWISE_ON_GFX12_5.match(name)
-    if "scale_offset" in instruction.modifiers:
-        is_known = is_known and (instruction.encoding == "SMEM" or has_base(instruction.operand("saddr")))
-        is_known = is_known and instruction.encoding != "SCRATCH"
+    if "scale_offset" in instruction.modifiers and instruction.encoding not in ("SMEM", "SCRATCH"):
+        is_known = is_known and has_base(instruction.operand("saddr"))
     if name in ("s_setreg_b32", "s_setreg_imm32_b32"):
         number, first, size = _field_of(_immediate(instruction))
-        value = next(operand.value for operand in instruction.operands if operand.name != "simm16")
-        changed = (1 << size) - 1 << first | (value if name == "s_setreg_imm32_b32" else 0)
         is_mode = hardware_register(writer.processor, writer.lanes, number) in _MODES
-        is_known = not (is_mode and (changed & _HIGH_BITS_OF_REGISTERS or first + size > 27))
-    elif name == "s_set_vgpr_msb":
-        is_known = not _immediate(instruction).value & 0xFF
+        is_known = not (is_mode and ((1 << size) - 1 << first & _BANKS or first + size > 27))
     elif name == "s_getreg_b32":
         number, _first, _size = _field_of(_immediate(instruction))
         is_known = hardware_register(writer.processor, writer.lanes, number) in _READ_ON_GFX12_5
-    elif any(operand.register.startswith(("src_shared", "src_private")) for operand in instruction.operands):
+    elif any(operand.register.startswith("src_private") for operand in instruction.operands):
         is_known = False
     if not is_known:
         raise UnknownInstruction(f"{text_of(instruction)}: what it does on {writer.processor} is not known here")
@@ -706,6 +700,9 @@ def _set_register(writer: BlockWriter, instruction: GpuInstruction) -> None:
     mask = ((1 << size) - 1 << first) & LOW
     if name in _MODES:
         new = f"({writer.scalar(source, 32)}) << {first} & {mask}"
+        if instruction.name == "s_setreg_imm32_b32" and is_gfx12_5(writer.processor):
+            # LLVM 22, setreg-vgpr-msb-fixup: these bits are always written, from where they are in the number.
+            mask, new = mask | _BANKS, f"{new} | {source.value & _BANKS}"
         writer.write(f"b.mode = {writer.name(one_mode)}(b.mode & {~mask} | {new})")
     elif name in ("HW_REG_FLAT_SCR_LO", "HW_REG_FLAT_SCR_HI"):
         at = FLAT_SCRATCH + name.endswith("HI")
@@ -722,6 +719,12 @@ def _set_mode(first: int) -> Callable[[BlockWriter, GpuInstruction], None]:
         writer.write(f"b.mode = b.mode & {~(15 << first)} | {number}")
 
     return write
+
+
+def _set_banks(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write the bits of numbers of vector registers; the upper half of the operand is only a note of LLVM."""
+    banks = banks_in_mode(_immediate(instruction).value & BANKS)
+    writer.write(f"b.mode = b.mode & {~_BANKS} | {banks << BANKS_SHIFT}")
 
 
 # --- Barriers of GFX12 --------------------------------------------------------------------------------------------
@@ -829,21 +832,14 @@ NOTED_BRANCH = f"b.calls = b.calls_after_jump({NOWHERE}, {{0}})"
 
 
 def _jump(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-    source = writer.scalar(instruction.sources[0], 64)
-    writer.write(f"t = {source}")
+    distance = instruction.branch
+    writer.write(f"t = {writer.scalar(instruction.sources[0], 64) if distance is None else address + distance}")
     if instruction.destinations:
         writer.set_scalar(instruction.destinations[0], str(address + instruction.size), 64)
     is_far = not instruction.destinations and writer.is_far_branch(instruction, address)
     note = NOTED_CALL if instruction.destinations else NOTED_BRANCH if is_far else NOTED_JUMP
     writer.write(note.format(address + instruction.size))
     writer.write("return t if isinstance(t, int) else t[:, 0]")
-
-
-def _call(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-    following = address + instruction.size
-    writer.set_scalar(instruction.destinations[0], str(following), 64)
-    writer.write(NOTED_CALL.format(following))
-    writer.write(f"return {address + (instruction.branch or 0)}")
 
 
 def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
@@ -881,8 +877,7 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_cbranch_execz": _branch("flag(b.exec == 0)"),
     "s_cbranch_execnz": _branch("flag(b.exec != 0)"),
     **{f"s_cbranch_cdbg{who}": _branch("0") for who in ("sys", "user", "sys_or_user", "sys_and_user")},
-    **dict.fromkeys(("s_setpc_b64", "s_swappc_b64", "s_set_pc_i64", "s_swap_pc_i64"), _jump),
-    **dict.fromkeys(("s_call_b64", "s_call_i64"), _call),
+    **dict.fromkeys(JUMPS | CALLS, _jump),
     **dict.fromkeys(("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"), _pause(Pause.END)),
     "s_sendmsg": _pause(Pause.MESSAGE),
     "s_sendmsghalt": _pause(Pause.HALT),
@@ -896,6 +891,7 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
 SETTINGS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_round_mode": _set_mode(0),
     "s_denorm_mode": _set_mode(4),
+    "s_set_vgpr_msb": _set_banks,
     "s_set_gpr_idx_on": _index_on,
     "s_set_gpr_idx_mode": _index_mode,
     "s_set_gpr_idx_off": _index_off,

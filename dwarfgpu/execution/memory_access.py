@@ -21,12 +21,13 @@ from dwarfgpu.execution.access_shapes import (
     changed_in_turn,
     shape_of,
 )
-from dwarfgpu.execution.batch import M0, WaveBatch, number_of
+from dwarfgpu.execution.batch import M0, WaveBatch, number_of, private_base
 from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
 from dwarfgpu.execution.lane_patterns import start_of_row
 from dwarfgpu.execution.local_places import LocalPlaces
+from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.functions import merged
@@ -381,16 +382,19 @@ class MemoryAccess:
         if shape.space == SCRATCH:
             parts = []
             if has_lane:
-                parts.append(f"v[{vaddr.index}].astype('i8')")  # type: ignore[union-attr]
+                parts.append(f"v[{vaddr.index}].astype('i8') * {size_of_unit(instruction, shape)}")  # type: ignore[union-attr]
             if is_based:
                 parts.append(f"uniform({writer.scalar(saddr, 32)}).astype('i8')")  # type: ignore[arg-type]
             parts.append(writer.name(np.array([[offset]], np.int64)))
             return f"({' + '.join(parts)})"
         constant = writer.constant(offset, "u8")
+        if shape.space == FLAT and is_gfx12_5(writer.processor):
+            address = self._address(writer, instruction, evolve(shape, space=GLOBAL))
+            return f"{writer.name(self.generic)}(b, {address})"
         if is_based:
             base = f"uniform({writer.scalar(saddr, 64)}, 'u8')"  # type: ignore[arg-type]
             if has_lane and is_gfx12_5(writer.processor):
-                scale = shape.size * shape.count if modifiers.get("scale_offset") else 1
+                scale = size_of_unit(instruction, shape)
                 lane = f"{writer.name(scaled_offset)}(b, v[{vaddr.index}], {scale})"  # type: ignore[union-attr]
                 return f"({base} + {lane} + {constant})"
             return f"({base} + v[{vaddr.index}] + {constant})" if has_lane else f"({base} + {constant})"  # type: ignore[union-attr]
@@ -418,6 +422,8 @@ class MemoryAccess:
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         offset, modifiers = str(_offset_of(instruction)), instruction.modifiers
         lane = f"v[{vaddr.index}]" if vaddr is not None and vaddr.kind is OperandKind.VGPR else ""
+        if shape.space == FLAT and is_gfx12_5(writer.processor):  # no address is one of all lanes
+            return None
         if shape.space == FLAT and lane and not has_base(saddr):
             return f"{writer.name(self.flat_private)}({lane}, v[{vaddr.index + 1}], {offset})"  # type: ignore[union-attr]
         if shape.space == SCRATCH and has_base(saddr):
@@ -425,7 +431,8 @@ class MemoryAccess:
         elif shape.space != SCRATCH and (shape.space != BUFFER or writer.generation >= 11 or modifiers.get("idxen")):
             return None
         if lane and not modifiers.get("sve_off") and (shape.space == SCRATCH or modifiers.get("offen")):
-            offset = f"None if {lane}.size > 1 else int({lane}[0, 0]) + {offset}"
+            scale = size_of_unit(instruction, shape)
+            offset = f"None if {lane}.size > 1 else int({lane}[0, 0]) * {scale} + {offset}"
         if shape.space == SCRATCH:
             return offset
         words, _index, _offset, scalar = self.buffer_parts(writer, instruction)
@@ -496,6 +503,22 @@ class MemoryAccess:
         if space == SCRATCH:
             return self._scratch_places(batch, address, mask, size)
         return self._flat_places(batch, address, mask, size)
+
+    def generic(self, batch: WaveBatch, address: Lanes) -> Lanes:
+        """Return generic addresses of GFX12.5 as other processors have them, where private ones tell no wave and lane.
+
+        Lanes that reach private memory of others stop.
+        """
+        aperture = np.uint64(self.private_aperture)
+        is_private = address >> np.uint64(58) == aperture >> np.uint64(58)
+        if not (self.private_aperture and is_private.any()):
+            return address
+        lanes = self.lane_numbers.astype(np.uint64) << np.uint64(52)
+        own = address - (_long(private_base(batch, self.private_aperture)) + lanes)
+        is_other = is_private & (own > np.uint64(LOW))
+        if (is_other if batch.mask is None else is_other & batch.mask).any():
+            raise UnknownInstruction("an access to the private memory of another lane, which dwarfgpu does not execute")
+        return np.where(is_private, own | aperture, address)
 
     def _flat_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         upper = address >> np.uint64(32)
@@ -1093,6 +1116,11 @@ def scaled_offset(batch: WaveBatch, offset: Lanes, scale: int) -> Lanes:
             "an offset of 2 GiB or more from a scalar base: documents differ on whether it is negative"
         )
     return offset.astype(np.uint64) * np.uint64(scale)
+
+
+def size_of_unit(instruction: GpuInstruction, shape: AccessShape) -> int:
+    """Return the bytes of a unit of the offsets in registers: on GFX12.5, an access may count in units of its size."""
+    return shape.size * shape.count if instruction.modifiers.get("scale_offset") else 1
 
 
 def has_base(saddr: GpuOperand | None) -> bool:

@@ -16,7 +16,7 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm
 from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
-from dwarfgpu.isa.tables import LONG_LITERALS, WIDE_LITERALS, OpcodeTable, OperandSpec, generation, table
+from dwarfgpu.isa.tables import LONG_LITERALS, WIDE_LITERALS, OpcodeTable, OperandSpec, generation, is_gfx12_5, table
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
@@ -747,3 +747,58 @@ def _role_of(name: str, encoding: str, field: str, position: int) -> OperandRole
     if (ACCUMULATING.match(name) and encoding != "VINTERP") or HALF_LOADS.search(name):
         return OperandRole.DST_SRC
     return OperandRole.DST
+
+
+# --- Registers above v255 -----------------------------------------------------------------------------------------
+# MODE of GFX12.5 adds bits to the numbers of vector registers, so that a wave has 1,024 of them. Each of four fields of
+# two bits counts for some operands of an instruction (CDNA 5 ISA document, 3.3.2.3; LLVM has the same table for the
+# lowering of ``s_set_vgpr_msb``). Their order in MODE is: destination, first, second, third source.
+
+BANKS_SHIFT, BANKS = 12, 0xFF
+"""Where the four fields are in MODE."""
+_BANK_FIELDS = {
+    **dict.fromkeys(("vdst", "vdstx", "vdsty"), 0),
+    **dict.fromkeys(("src0", "srcx0", "srcy0", "addr", "vaddr"), 1),
+    **dict.fromkeys(("src1", "vsrc1", "vsrcx1", "vsrcy1", "data0", "vdata"), 2),
+    **dict.fromkeys(("src2", "vsrcx2", "vsrcy2", "data1"), 3),
+    **dict.fromkeys(("scale_src0", "scale_src1"), None),
+}
+"""The number of the field that counts for an operand; scales of matrices have none."""
+
+
+def has_banks(mode: int, processor: str) -> bool:
+    """Return whether MODE adds to the numbers of vector registers."""
+    return bool(mode >> BANKS_SHIFT & BANKS) and is_gfx12_5(processor)
+
+
+def banks_in_mode(setting: int) -> int:
+    """Return the fields that ``s_set_vgpr_msb`` sets, in the order of MODE: there the destination is the lowest one."""
+    return (setting << 2 | setting >> 6) & BANKS
+
+
+def bank_field_of(instruction: GpuInstruction, operand: GpuOperand) -> int | None:
+    """Return the number of the field that counts for an operand in vector registers."""
+    if operand.name == "vdata" and instruction.encoding == "VBUFFER":
+        return 0
+    if operand.name.startswith("vsrc") and "fmamk" in instruction.name:  # the literal is the second source
+        return 3
+    return _BANK_FIELDS[operand.name]
+
+
+def with_banks(instruction: GpuInstruction, mode: int) -> GpuInstruction:
+    """Return an instruction of GFX12.5 with the registers that it has in a mode."""
+    banks = mode >> BANKS_SHIFT & BANKS
+    components = tuple(with_banks(part, mode) for part in instruction.components)
+    operands = tuple(operand for part in components for operand in part.operands)
+    if not components:
+        operands = tuple(_moved(instruction, operand, banks) for operand in instruction.operands)
+    return evolve(instruction, operands=operands, components=components)
+
+
+def _moved(instruction: GpuInstruction, operand: GpuOperand, banks: int) -> GpuOperand:
+    if operand.kind is not OperandKind.VGPR:
+        return operand
+    field = bank_field_of(instruction, operand)
+    more = 0 if field is None else (banks >> 2 * field & 3) << 8
+    text = re.sub(r"\d+", lambda number: str(int(number[0]) + more), operand.text)
+    return evolve(operand, index=operand.index + more, text=text)

@@ -7,7 +7,7 @@ to "... GFX12"; "Shader Programming", "Data Dependency Resolution" of the ISA do
 from __future__ import annotations
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand, OperandKind, OperandRole
 
 LOAD, STORE, RMW, RMW_RETURN = "load", "store", "rmw", "rmw-return"
 GLOBAL, GENERIC, LOCAL, PRIVATE, SCALAR = "global", "generic", "local", "private", "scalar"
@@ -125,12 +125,8 @@ def read_registers(instruction: GpuInstruction) -> frozenset[Register]:
 
 def needed_registers(instruction: GpuInstruction, action: MemoryAction) -> frozenset[Register]:
     """Return the registers that an instruction reads, or writes at once."""
-    is_late = bool(action.counters) or instruction.name in {
-        "s_setpc_b64",
-        "s_swappc_b64",
-        "s_set_pc_i64",
-        "s_swap_pc_i64",
-    }
+    is_jump = instruction.name in CALLS | JUMPS and instruction.branch is None
+    is_late = bool(action.counters) or is_jump
     return read_registers(instruction) if is_late else used_registers(instruction)
 
 

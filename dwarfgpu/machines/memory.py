@@ -513,8 +513,8 @@ class Memories:
         keys = _array(addresses, count)
         inner = ap.segment_address(keys)
         across = inner > np.uint64(SIZE - size)
-        is_local = ap.contains(apertures.shared, keys)
-        is_private = ap.contains(apertures.private, keys)
+        is_local = apertures.is_local(keys)
+        is_private, lanes = apertures.is_private(keys), apertures.lane_of(keys, lanes)
         places = []
         if is_private.all() and not across.any():  # a stack of every lane: nothing needs sorting
             return self.places(self.target.space(PRIVATE_LANE), inner, size, waves, lanes, count)  # type: ignore[arg-type]

@@ -207,6 +207,7 @@ MEANINGS = {
     "wavefrontsize64": "can run waves of 64 lanes",
     "generic": "has generic addresses, which mean global, local or private memory",
     "queue-apertures": "has the apertures of generic addresses in the AQL queue",
+    "lane-addresses": "has the lane in generic addresses of private memory",
     "flat-offset": "sets up flat scratch by a size and an offset",
     "flat-absolute": "sets up flat scratch by an address",
     "flat-architected": "sets up flat scratch by itself; the stack pointer is an address of one lane",
@@ -395,7 +396,8 @@ def _apertures_of(target: Target) -> tuple[address_spaces.Apertures, str] | None
     if generic is None:
         return None
     if isinstance(generic.alias, address_spaces.GenericView) and generic.alias.apertures is not None:
-        return generic.alias.apertures, "src_shared_base and src_private_base"
+        tells = generic.alias.apertures.tells_lanes
+        return generic.alias.apertures, f"src_shared_base and src_{'flat_scratch' if tells else 'private'}_base"
     return address_spaces.GFX7, "bytes 64 and 68 of the AQL queue"
 
 
@@ -404,6 +406,11 @@ def _apertures_text(target: Target) -> str:
     if known is None:
         return "There are no generic addresses, so no apertures."
     apertures, where = known
+    if apertures.tells_lanes:
+        return (
+            f"Generic addresses from {apertures.shared:#x} mean local memory, and those from {apertures.private:#x} "
+            f"private memory, with the lane in bits 52 to 56. A wave has the bases in {where}."
+        )
     return (
         f"Generic addresses from {apertures.shared:#x} mean local memory, and those from {apertures.private:#x} "
         f"private memory of the lane, {address_spaces.SIZE:#x} bytes each, where the Linux driver sets the apertures. "
@@ -423,7 +430,10 @@ def _apertures_json(target: Target) -> dict[str, Any] | None:
         return None
     apertures, where = known
     bases = {"shared": apertures.shared, "private": apertures.private}
-    return {"size": address_spaces.SIZE, **bases, "set_by": "the Linux driver", "read_from": where}
+    tells = apertures.tells_lanes
+    size = {"private_size": 1 << apertures.private_bits} if tells else {}
+    by = "dwarfgpu" if tells else "the Linux driver"
+    return {"size": address_spaces.SIZE, **size, **bases, "set_by": by, "read_from": where}
 
 
 VARIANT = Record(

@@ -16,17 +16,19 @@ class FormBench:
 
     breakpoints = {}  # noqa: RUF012 (nobody changes it)
     stops_at_faults = True
-    observer, executed, machine, seed, wave_count, checks = None, 0, None, None, 0, None
-    register_counts = 256, 256
+    executed, machine, seed, wave_count, checks, records = 0, None, None, 0, None, None
+    is_observed = is_memory_watched = False
 
     def __init__(self, bench):
         self.processor, self.lanes, self.generation = bench.processor, bench.lanes, bench.generation
         self.memory, self.machine, self.wave_count = bench.memory, self, bench.waves
+        self.register_counts = bench.register_counts
+        self.special_sources = bench.special_sources
         self.contents, self.keeps_code = (bench.bytes, bench.local, bench.scratch), False
         self.forms = CompiledForms(self)
         self.start = self.there = None
 
-    def instruction(self, address):
+    def instruction(self, address, _mode=0):
         if address != self.start:
             raise MachineFault("the next instruction")
         return self.there
@@ -36,9 +38,6 @@ class FormBench:
 
     def is_far_branch(self, _jump, _address):
         return False
-
-    def special_sources(self):
-        return {"src_shared_base": 1 << 48, "src_private_base": 2 << 48}
 
     def before(self, batch):
         """Return what `compare` needs: everything as it is now."""
@@ -51,7 +50,8 @@ class FormBench:
         batch, contents = before
         self.start, self.there, batch.pc = address, instruction, address
         segment = MemorySegment.of(address, np.zeros(64, np.uint8))
-        self.forms._programs = {(address, batch.mode): FormProgram(self, segment, batch.mode)}
+        program = FormProgram(self, segment, batch.mode)
+        self.forms._program = lambda *_place: program
         wanted = [each.copy() for each in self.contents]
         for place, content in zip(self.contents, contents, strict=True):
             place[...] = content

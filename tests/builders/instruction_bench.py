@@ -11,8 +11,11 @@ from dwarfgpu.execution.batch import VCC, WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.forms.native import is_available
+from dwarfgpu.execution.launch.dispatch import apertures_of
 from dwarfgpu.execution.memory_access import MemoryAccess
-from dwarfgpu.isa.decoder import decode
+from dwarfgpu.immutable import astuple
+from dwarfgpu.isa.decoder import decode, has_banks, with_banks
+from dwarfgpu.targets.amdgpu.processors import processor_named
 from tests.builders.form_bench import FormBench
 from tests.builders.kept import kept
 
@@ -47,15 +50,17 @@ class InstructionBench:
 
     def __init__(self, assembler, processor, lanes, *, waves=1, mode=MODE):
         self.assembler, self.processor, self.lanes, self.waves = assembler, processor, lanes, waves
-        self.batch = WaveBatch(range(waves), lanes, 256, 256)
+        self.register_counts = (1024, 0) if processor_named(processor).has("vgprs-1024") else (256, 256)
+        self.batch = WaveBatch(range(waves), lanes, *self.register_counts)
         self.batch.mode = mode
         self.batch.set_exec((1 << lanes) - 1)
         self.bytes = np.zeros(4096, np.uint8)
         self.local = np.zeros((waves, LOCAL_SIZE), np.uint8)
+        self.apertures = astuple(apertures_of(processor_named(processor)))[:2]
         self.scratch = np.zeros((waves, 64 * lanes), np.uint8)
         self.memory = MemoryAccess(
             GlobalMemory([MemorySegment.of(MEMORY, self.bytes)]), lanes=lanes, scratch_base=0x80000,
-            apertures=(1 << 48, 2 << 48))  # fmt: skip
+            apertures=self.apertures)  # fmt: skip
         self.memory.use(self.local, np.arange(waves), self.scratch)
         self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
@@ -98,6 +103,9 @@ class InstructionBench:
         if bits == 64:
             self.batch.scalar[index + 1] = value >> 32
 
+    def special_sources(self):
+        return dict(zip(("src_shared_base", "src_private_base"), self.apertures, strict=True))
+
     @property
     def vcc(self):
         return self.batch.scalar[VCC]
@@ -112,9 +120,11 @@ class InstructionBench:
         for code in codes:
             writer = BlockWriter(self.lanes, self.batch.mode)
             writer.processor, writer.generation = self.processor, self.generation
-            writer.names_of_apertures = {"src_shared_base": 1 << 48, "src_private_base": 2 << 48}
+            writer.names_of_apertures = self.special_sources()
             writer.address = address
             instruction = decode(code, 0, self.processor, self.lanes)
+            if has_banks(self.batch.mode, self.processor):
+                instruction = with_banks(instruction, self.batch.mode)
             instructions.write_instruction(writer, instruction, address, self.memory)
             before = None if self.forms is None else self.forms.before(self.batch)
             with np.errstate(all="ignore"):

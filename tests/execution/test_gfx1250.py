@@ -1,10 +1,15 @@
 """What GFX1250 adds, against its document; and that what is not known of it stops with a message."""
 
+import subprocess
+
 import numpy as np
 import pytest
 
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.isa.decoder import decode
+from dwarfgpu.execution.launch.argument_values import array_at
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.isa.decoder import bank_field_of, decode, decoder
+from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.memory_actions import action_of
 from tests.builders.instruction_bench import MEMORY, InstructionBench, assembled
 from tests.builders.parameters import for_each
@@ -70,6 +75,66 @@ def test_scalar_offsets_in_units_of_the_access(it):
     assert [it.batch.scalar[number] for number in (8, 9)] == [14, 15]
 
 
+def private_address(place):
+    """Make generic addresses as LLVM does of private ones: the lane in bits 52 to 56, and the base of the wave."""
+    return f"""v_mbcnt_lo_u32_b32 v1, -1, 0
+        v_lshlrev_b32_e64 v3, 20, v1
+        v_mov_b32_e32 v2, {place}
+        s_mov_b64 s[4:5], src_flat_scratch_base_lo
+        v_add_nc_u64_e64 v[2:3], v[2:3], s[4:5]"""
+
+
+def test_generic_addresses_of_private_memory(require_tool):
+    """CDNA 5, 10.2: addrspacecast of LLVM 22 there and back, and its question whether an address is private."""
+    it = InstructionBench(require_tool("llvm-mc-22"), "gfx1250", LANES, waves=3)
+    it.scratch[:] = NUMBERS.integers(0, 256, it.scratch.shape)
+    words = it.scratch.view(np.uint32).reshape(3, -1, LANES)
+    it.vectors(*registers(12))
+    it.run(private_address(20))
+    kept, expected = it.read(7)[0], words.copy()
+    it.run("flat_load_b64 v[4:5], v[2:3] offset:-8\nflat_store_b32 v[2:3], v7 offset:4")
+    it.run("flat_load_u8 v6, v[2:3] offset:1")
+    assert (it.read(4) == expected[:, 3]).all()
+    assert (it.read(5) == expected[:, 4]).all()
+    assert (it.read(6) == expected[:, 5] >> 8 & 0xFF).all()
+    expected[:, 6] = kept
+    assert (words == expected).all()
+    it.run("v_sub_nc_u32 v8, v2, s4\ns_mov_b32 s6, src_flat_scratch_base_hi\nv_xor_b32 v9, s6, v3")
+    assert (it.read(8) == 20).all()
+    assert (it.read(9) < 1 << 26).all()
+    assert len(set(it.read(3).flat)) == 3 * LANES
+    assert it.with_forms > 6 or it.forms is None
+
+
+def test_generic_addresses_of_both_kinds(it):
+    """Lanes without a flag may have any address."""
+    it.run(private_address(8))
+    it.vector(4, np.arange(LANES, dtype=np.uint64) * 4 + (1 << 57))
+    it.run("s_mov_b64 s[6:7], src_shared_base\nv_cmp_gt_u32 vcc_lo, 16, v1")
+    it.run("v_dual_cndmask_b32 v2, v4, v2 :: v_dual_cndmask_b32 v3, v5, v3")
+    assert it.batch.scalar[7] << 32 == 1 << 57
+    it.local[:], it.scratch[:] = 0x22, 0x11
+    it.run("flat_load_b32 v6, v[2:3]")
+    assert (it.read(6)[0] == np.where(np.arange(LANES) < 16, 0x11111111, 0x22222222)).all()
+    it.run(private_address(8))
+    it.run("v_lshlrev_b32_e64 v4, 20, 1\nv_xor_b32 v3, v3, v4\ns_mov_b32 s8, 1")
+    with pytest.raises(UnknownInstruction, match="private memory of another lane"):
+        it.run("flat_load_b32 v6, v[2:3]")
+    it.batch.set_exec(0)
+    it.run("flat_load_b32 v6, v[2:3]")
+
+
+@for_each("text, place", ("v0, s4 offset:4 scale_offset", 4), ("v0, off offset:4 scale_offset", 0))
+def test_private_offsets_in_units_of_the_access(it, text, place):
+    it.scratch[:] = NUMBERS.integers(0, 256, it.scratch.shape)
+    words = it.scratch.view(np.uint32).reshape(-1, LANES)
+    index = NUMBERS.integers(0, 3, LANES).astype(np.uint32)
+    it.vector(0, index)
+    it.scalar(4, 4)
+    it.run(f"scratch_load_b64 v[2:3], {text}")
+    assert (it.read(2)[0] == words[1 + place // 4 + 2 * index, np.arange(LANES)]).all()
+
+
 @for_each("text", "global_load_b32 v2, v1, s[4:5]", "global_store_b32 v1, v2, s[4:5] scale_offset")
 def test_offsets_with_the_highest_bit_are_not_known(it, text):
     it.vector(1, np.full(LANES, 0xFFFFFFFC, np.uint32))
@@ -89,13 +154,10 @@ def test_offsets_with_the_highest_bit_are_not_known(it, text):
     "v_cvt_f32_fp8 v0, v1",
     "buffer_load_b32 v0, v1, s[4:7], null offen",
     "s_buffer_load_b32 s0, s[4:7], 0",
-    "flat_load_b32 v0, v[2:3]",
-    "scratch_load_b32 v0, v1, off scale_offset",
-    "s_set_vgpr_msb 0x41",
-    "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 4), 0x1000",
+    "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 12, 4), 1",
     "s_setreg_b32 hwreg(HW_REG_WAVE_MODE), s0",
     "s_getreg_b32 s0, hwreg(HW_REG_WAVE_STATUS)",
-    "s_mov_b64 s[0:1], src_shared_base",
+    "s_mov_b64 s[0:1], src_private_base",
     "s_get_barrier_state s0, -1",
 )
 def test_what_is_not_known_stops_with_a_message(it, text):
@@ -135,3 +197,87 @@ def test_jumps_and_calls_under_their_new_names(it):
     assert (it.batch.scalar[8], it.batch.scalar[9]) == (0x1004, 0)
     assert it.run("s_call_i64 s[10:11], 3") == 0x1010
     assert it.batch.scalar[10] == 0x1004
+
+
+def test_registers_above_255(it):
+    """CDNA 5, 3.3.2.3: which two bits count for an operand depends on the format; LLVM 22 has the same table."""
+    a, b, c = registers(3)
+    a, b, c = a & 0x3FFFFFFF, b & 0x3FFFFFFF, c & 0x3FFFFFFF  # no NaNs, no infinities
+    for number, column in ((0, a), (257, b), (514, c)):
+        it.vector(number, column)
+    it.run("s_set_vgpr_msb 0xe4\nv_bitop3_b32 v3, v0, v1, v2 bitop3:0x96")  # v771, of v0, v257 and v514
+    assert (it.read(771)[0] == a ^ b ^ c).all()
+    assert it.batch.mode >> 12 & 0xFF == 0x93
+    it.run("v_dual_fma_f32 v4, 0, v1, v2 :: v_dual_bitop2_b32 v5, v0, v1 bitop3:0x14\nv_xor_b32 v6, v0, v1")
+    assert (it.read(772, "f4")[0] == c.view(np.float32)).all()
+    assert (it.read(773)[0] == a ^ b).all()
+    assert (it.read(774)[0] == a ^ b).all()
+    it.run("v_fmamk_f32 v7, v0, 0x0, v2\ns_set_vgpr_msb 0xe440\nv_mov_b32 v8, v0")  # the literal is the second source
+    assert (it.read(775, "f4")[0] == c.view(np.float32)).all()
+    assert (it.read(264)[0] == a).all()
+    it.run("s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 25, 1), 0x1001\ns_getreg_b32 s0, hwreg(HW_REG_WAVE_MODE, 12, 8)")
+    assert it.batch.scalar[0] == 1
+    it.run("s_setreg_b32 hwreg(HW_REG_WAVE_MODE, 25, 1), s0\nv_mov_b32 v9, v0")
+    assert (it.read(265)[0] == a).all()
+
+
+def test_memory_of_registers_above_255(it):
+    it.bytes.view(np.uint32)[:] = np.arange(1024)
+    it.local.view(np.uint32)[:] = np.arange(1024) + 5000
+    places = NUMBERS.permutation(LANES).astype(np.uint32) * 8
+    it.vector(256, places)
+    it.scalar(4, MEMORY, 64)
+    it.run("s_set_vgpr_msb 0x81\nglobal_load_b64 v[2:3], v0, s[4:5]\nds_load_b64 v[4:5], v0")  # v514, v516 at v256
+    assert (it.read(515)[0] == places // 4 + 1).all()
+    assert (it.read(517)[0] == places // 4 + 5001).all()
+    it.run("s_set_vgpr_msb 0x9\nglobal_store_b32 v0, v4, s[4:5]")
+    it.run("s_set_vgpr_msb 0x29\nds_store_2addr_b32 v0, v2, v3 offset1:1")
+    assert (it.bytes.view(np.uint32)[places // 4] == places // 4 + 5000).all()
+    assert (it.local.view(np.uint32)[0, places // 4] == places // 4).all()
+    assert (it.local.view(np.uint32)[0, places // 4 + 1] == places // 4 + 1).all()
+
+
+def test_every_operand_in_vector_registers_has_its_bits():
+    decoding, names, random = decoder("gfx1250", LANES), set(), np.random.default_rng(3)
+    for layout in {id(layout): layout for rows in decoding._formats for layout in rows}.values():
+        for word in random.integers(0, 256, (1000, 16), np.uint8):
+            number = int.from_bytes(word.tobytes(), "little") & ~layout.mask | layout.match
+            instruction = decoding.executed(number.to_bytes(16, "little") + bytes(8))
+            for part in instruction.components or (instruction,):
+                for operand in part.operands:
+                    if operand.kind is OperandKind.VGPR:
+                        names.add(operand.name)
+                        bank_field_of(part, operand)
+    assert {"vdst", "vdsty", "src0", "data1", "vdata"} <= names
+
+
+MANY = """
+__attribute__((amdgpu_waves_per_eu(1, 1), reqd_work_group_size(32, 1, 1)))
+kernel void many(global const uint *in, global uint *out)
+{
+    uint x[280], lane = __builtin_amdgcn_workitem_id_x(), sum = 0;
+    _Pragma("unroll") for (int i = 0; i < 280; i++) x[i] = in[i * 32 + lane];
+    __asm__ volatile("" ::: "memory");
+    _Pragma("unroll") for (int i = 279; i >= 0; i--) x[i] ^= sum = sum * 3 + x[i];
+    _Pragma("unroll") for (int i = 0; i < 280; i++) out[i * 32 + lane] = x[i];
+}
+"""
+
+
+def test_a_kernel_with_more_than_256_registers(require_tool, tmp_path):
+    source, path = tmp_path / "many.cl", str(tmp_path / "many.co")
+    source.write_text(MANY)
+    words = ["-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-O2", "-nogpulib", str(source), "-o", path]
+    subprocess.run([require_tool("clang-22"), *words], check=True, capture_output=True)
+    machine = machine_for(path, "many")
+    given = NUMBERS.integers(0, 1 << 32, (280, LANES), np.uint32)
+    launched = launch(
+        machine, path, "many", grid=LANES, work_group=LANES, args=[given.reshape(-1), given.reshape(-1) * 0]
+    )
+    assert machine.run().has_ended
+    assert max(machine.device.register_counts) > 256
+    wanted, total = given.copy(), np.zeros(LANES, np.uint32)
+    for number in range(279, -1, -1):
+        total = total * np.uint32(3) + given[number]
+        wanted[number] ^= total
+    assert (array_at(machine.memory, launched.plan.buffers[1]).reshape(-1, LANES) == wanted).all()

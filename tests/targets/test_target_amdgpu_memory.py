@@ -133,8 +133,8 @@ def test_generic_addresses_lie_in_the_apertures_of_queues():
     assert ap.from_generic(0, SHARED, ap.GFX9) is None
     assert ap.of_queue(0x2000_0000, 0x2000_0001) == ap.Apertures(0x2000_0000 << 32, 0x2000_0001 << 32)
     addresses = np.array([0, SHARED, SHARED + 8, PRIVATE + 0x30, (1 << 64) - 1], np.uint64)
-    assert ap.contains(SHARED, addresses).tolist() == [False, True, True, False, False]
-    assert ap.contains(PRIVATE, addresses).tolist() == [False, False, False, True, False]
+    assert ap.GFX9.is_local(addresses).tolist() == [False, True, True, False, False]
+    assert ap.GFX9.is_private(addresses).tolist() == [False, False, False, True, False]
     assert ap.segment_address(addresses).tolist() == [0, 0, 8, 0x30, 0xFFFFFFFF]
     view = GenericView(ap.Apertures(shared=5 << 32, private=6 << 32))
     assert view.pieces((5 << 32) + 1, 2, None, 32) == [(3, 1, 2)]

@@ -133,8 +133,8 @@ class _SeenAccesses(MemoryAccess):
             inside = batch.mask[0] & (addresses[0] != OUTSIDE)
             lanes, addresses = np.flatnonzero(inside), addresses[0][inside]
         if space == actions.GENERIC and self.aperture is not None and len(lanes):
-            for base, own in ((self.aperture.shared, actions.LOCAL), (self.aperture.private, actions.PRIVATE)):
-                space = own if (addresses >> np.uint64(32) == np.uint64(base >> 32)).all() else space
+            is_local, is_private = self.aperture.is_local(addresses), self.aperture.is_private(addresses)
+            space = actions.LOCAL if is_local.all() else actions.PRIVATE if is_private.all() else space
         if space in (actions.LOCAL, actions.PRIVATE):
             addresses = addresses.astype(np.uint32).view(np.int32).astype(np.int64)
         vaddr = instruction.operand("vaddr")

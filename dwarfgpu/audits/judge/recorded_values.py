@@ -26,7 +26,7 @@ from dwarfgpu.program.types.model import Array, Base, Struct, Type, hidden, know
 from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.targets.amdgpu import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
-from dwarfgpu.targets.amdgpu.address_spaces import SIZE
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
@@ -152,8 +152,8 @@ def _is_private(place: Any) -> bool:
     if space.number in (PRIVATE_LANE, PRIVATE_WAVE):
         return True
     alias: Any = space.alias if space.number == GENERIC else None
-    private = None if alias is None or alias.apertures is None else alias.apertures.private
-    return private is not None and private <= int(place.bit_offset) // 8 < private + SIZE
+    apertures: Apertures | None = None if alias is None else alias.apertures
+    return apertures is not None and bool(apertures.is_private(int(place.bit_offset) // 8))
 
 
 def _no_value(error: Any) -> NoValue:
@@ -337,7 +337,7 @@ class PointerNames:
         ]
         apertures = machine.device.apertures
         ranges.append(PointedRange(apertures.shared, SIZE, (LOCAL_MEMORY,), is_placed=False))
-        ranges.append(PointedRange(apertures.private, SIZE, (PRIVATE_MEMORY,), is_placed=False))
+        ranges.append(PointedRange(apertures.private, 1 << apertures.private_bits, (PRIVATE_MEMORY,), is_placed=False))
         return PointerNames(ranges, running.attached.state.symbol_at)
 
     def _find(self, address: int) -> Iterator[tuple[Any, ...]]:

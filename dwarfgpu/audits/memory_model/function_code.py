@@ -203,7 +203,7 @@ class CodeFunctions:
             if step is None:
                 step = known[key] = _step(instruction, decode.major)
             addresses.append(start + at)
-            if instruction.branch is not None and instruction.name != "s_call_b64":
+            if instruction.branch is not None and instruction.name not in CALLS:
                 targets[len(steps)] = start + at + instruction.branch
             steps.append(step)
             at += max(instruction.size, 4)

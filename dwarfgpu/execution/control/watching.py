@@ -159,8 +159,8 @@ class Watched:
         start = address = int(place.value)
         leads = kind_of(space)
         if leads == FLAT:
-            memory = machine.device.memory
-            leads = {memory.private_aperture: PRIVATE, memory.shared_aperture: LOCAL}.get(address >> 32 << 32, GLOBAL)
+            apertures = machine.device.apertures
+            leads = PRIVATE if apertures.is_private(address) else LOCAL if apertures.is_local(address) else GLOBAL
             address = address if leads == GLOBAL else address & 0xFFFFFFFF
         self.space, self.address, self.size = leads, address, size
         self.type, self.place = kind, place

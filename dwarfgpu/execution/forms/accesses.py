@@ -14,7 +14,7 @@ from dwarfgpu.execution.block_writer import needed, register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.atomics import CHANGES
 from dwarfgpu.execution.forms.buffers import buffer_places, stack_row
-from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, Move
+from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, Move, lane_numbers
 from dwarfgpu.execution.forms.layout import Place, Rule
 from dwarfgpu.execution.forms.memory_functions import (
     CHECK_LOCAL,
@@ -29,8 +29,9 @@ from dwarfgpu.execution.forms.memory_functions import (
     WRITE,
     WRITE_LOCAL,
 )
-from dwarfgpu.execution.memory_access import has_base, local_offsets
+from dwarfgpu.execution.memory_access import has_base, local_offsets, size_of_unit
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.tables import is_gfx12_5
 
@@ -234,7 +235,7 @@ def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape)
     if shape.space == SCRATCH:
         address = writer.vectors.spread(_private_base(writer, instruction), LONG)
         if (register := _lane_offset(instruction)) is not None:
-            wide = writer.vectors.resized(writer.read(register), WORD, LONG)
+            wide = _scaled(writer, writer.vectors.resized(writer.read(register), WORD, LONG), instruction, shape)
             address = writer.vectors.operate("add", LONG, address, wide)
         if writer.generation >= 12:
             address = writer.vectors.operate("and", LONG, address, writer.vectors.constant(LOW, LONG))
@@ -245,7 +246,10 @@ def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape)
     if shape.space == FLAT and shape.count > 1:  # lanes with other distances are left to Python
         writer.rule |= Rule.IS_ASKED
     space = FLAT_SPACE if shape.space == FLAT else GLOBAL_SPACE
-    return _resolved(writer, _address(writer, instruction, shape.size * shape.count), shape, space)
+    address = _address(writer, instruction, shape)
+    if shape.space == FLAT and is_gfx12_5(writer.processor):
+        address = _generic(writer, address)
+    return _resolved(writer, address, shape, space)
 
 
 def _lane_offset(instruction: GpuInstruction) -> int | None:
@@ -268,7 +272,13 @@ def _private_base(writer: FormWriter, instruction: GpuInstruction) -> str:
     return one.operate("and", LONG, base, str(LOW)) if writer.generation >= 12 and not is_lanes else base
 
 
-def _address(writer: FormWriter, instruction: GpuInstruction, size: int) -> str:
+def _scaled(writer: FormWriter, number: str, instruction: GpuInstruction, shape: AccessShape) -> str:
+    """Return the offsets of lanes, which may count units of an access."""
+    unit = size_of_unit(instruction, shape)
+    return number if unit == 1 else writer.vectors.operate("mul", LONG, number, writer.vectors.constant(unit, LONG))
+
+
+def _address(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
     """Return the addresses of lanes in global memory, or generic ones."""
     vaddr, saddr, vectors, one = instruction.operand("vaddr"), instruction.operand("saddr"), writer.vectors, writer.one
     base, is_wide = _offset(writer, instruction), True
@@ -285,9 +295,21 @@ def _address(writer: FormWriter, instruction: GpuInstruction, size: int) -> str:
     elif is_gfx12_5(writer.processor):
         sign = vectors.operate("icmp ugt", LONG, number, vectors.constant(LOW >> 1, LONG))
         writer.refuse_unless(writer.none(sign))
-        if instruction.modifiers.get("scale_offset"):
-            number = vectors.operate("mul", LONG, number, vectors.constant(size, LONG))
+        number = _scaled(writer, number, instruction, shape)
     return vectors.operate("add", LONG, number, vectors.spread(base, LONG))
+
+
+def _generic(writer: FormWriter, address: str) -> str:
+    """Return generic addresses of GFX12.5 as other processors have them, where private ones tell no wave and lane."""
+    vectors, aperture = writer.vectors, writer.apertures["src_private_base"]
+    first = vectors.spread(writer.field(Place.PRIVATE_BASE), LONG)
+    lanes = lane_numbers("i64", (lane << 52 for lane in range(writer.lanes)))
+    own = vectors.operate("sub", LONG, vectors.operate("sub", LONG, address, first), lanes)
+    upper = vectors.operate("lshr", LONG, address, vectors.constant(58, LONG))
+    is_private = vectors.operate("icmp eq", LONG, upper, vectors.constant(aperture >> 58, LONG))
+    is_other = vectors.operate("icmp ugt", LONG, own, vectors.constant(LOW, LONG))
+    writer.refuse_unless(writer.none(vectors.operate("and", FLAG, is_private, is_other)))
+    return vectors.choose(is_private, LONG, vectors.operate("or", LONG, own, vectors.constant(aperture, LONG)), address)
 
 
 def _kept(writer: FormWriter, address: str) -> str:

@@ -7,7 +7,7 @@ from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter
 from dwarfgpu.execution.forms.layout import SCC, STEP, Rule
 from dwarfgpu.execution.instructions import CONTROL
-from dwarfgpu.isa.instruction import CALLS, GpuInstruction
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 
 _CONDITIONS = {
     "s_cbranch_scc0": (SCC, "eq"), "s_cbranch_scc1": (SCC, "ne"), "s_cbranch_vccz": (VCC, "eq"),
@@ -26,7 +26,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
     writer.rule |= Rule.ENDS_BLOCK
     if distance is not None and not -before <= distance < behind:
         raise UnknownInstruction(f"{instruction.mnemonic} to other code")
-    if name in ("s_branch", "s_call_b64"):
+    if name == "s_branch" or (name in CALLS and distance is not None):
         if name in CALLS:
             writer.rule |= Rule.IS_NOTED | Rule.IS_CALL
             writer.change_calls(instruction, "")
@@ -41,7 +41,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
         writer.choose_way(condition, distance or 0, instruction.size)
     elif name.startswith("s_cbranch_cdbg"):
         writer.go_behind(instruction.size)
-    elif name in ("s_setpc_b64", "s_swappc_b64"):
+    elif name in CALLS | JUMPS:
         _jump(writer, instruction, before, behind)
     else:
         raise UnknownInstruction(f"{instruction.mnemonic} has no text here")

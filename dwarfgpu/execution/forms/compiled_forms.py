@@ -19,6 +19,8 @@ from dwarfgpu.execution.forms.native import CompilerError, compiler
 from dwarfgpu.execution.forms.program import FormHost, FormProgram
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
+from dwarfgpu.isa.decoder import has_banks
+from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.forms.marked_waves import MarkedWaves
@@ -168,6 +170,8 @@ class CompiledForms:
     def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
         device, cells = self.device, self.cells
+        if has_banks(batch.mode, device.processor):  # there would be a program for each setting
+            return None
         program = self._program(batch.pc, batch.mode)
         if program is None or not (device.records is None or device.records.enter(program, batch)):
             return None
@@ -228,9 +232,9 @@ class CompiledForms:
         """Note the call or jump at an address, which leads to a target."""
         instruction = self.device.instruction(address)
         behind = address + instruction.size
-        if instruction.name in ("s_swappc_b64", "s_call_b64"):
+        if instruction.name in CALLS:
             batch.calls = batch.called(behind)
-        elif instruction.name == "s_setpc_b64":
+        elif instruction.name in JUMPS:
             is_far = self.device.is_far_branch(instruction, address)
             batch.calls = batch.calls_after_jump(NOWHERE if is_far else target, behind)
 

@@ -275,6 +275,10 @@ class FormWriter:
         register = operand.register
         if register == "null":
             return "0"
+        if register.startswith("src_flat_scratch_base"):
+            base = self.field(Place.PRIVATE_BASE)
+            base = self.one.operate("lshr", LONG, base, "32") if register.endswith("hi") else base
+            return self.one.resized(base, LONG, kind)
         if register in self.apertures:
             return self.one.constant(self.apertures[register] & (1 << bits) - 1, kind)
         if register in ("scc", "src_scc"):

@@ -10,7 +10,7 @@ from enum import IntEnum, IntFlag
 
 SCC = 132
 """The number of SCC among the scalar registers."""
-VECTORS = 2048
+VECTORS = 2304
 """Where the vector registers of a wave begin, a multiple of their size; behind them are the accumulation registers."""
 SLOT = 64
 """The bytes of a slot: a function, the stretch that begins there, `Rule`, how hot it is, the numbers."""
@@ -73,13 +73,15 @@ class Place(IntEnum):
     """A byte for each scalar register: whether something has written it."""
     KNOWN_VECTORS = 1056
     """The same for each vector register."""
-    CALLS = 1792
+    CALLS = 2080
     """The slots to which the calls return that a wave has noted since Python was asked, and how many there are."""
-    CALL_COUNT = 1920
-    WAY = 1928
+    CALL_COUNT = 2208
+    WAY = 2216
     """Where a wave that counts its instructions has come by calls: the numbers of `WayField`."""
-    RECORDS = 1936
+    RECORDS = 2224
     """How far the records of its instructions are behind their slots."""
+    PRIVATE_BASE = 2232
+    """The generic address of the private memory of its first lane, where such addresses tell wave and lane."""
 
 
 class Rule(IntFlag):

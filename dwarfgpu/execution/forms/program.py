@@ -48,7 +48,7 @@ class FormHost(Protocol):
     @property
     def register_counts(self) -> tuple[int, int]: ...
 
-    def instruction(self, address: int) -> GpuInstruction: ...
+    def instruction(self, address: int, mode: int = 0) -> GpuInstruction: ...
 
     def is_interpreted(self, instruction: GpuInstruction, address: int, mode: int) -> bool: ...
 
@@ -112,7 +112,7 @@ class FormProgram:
 
     def has_form(self, address: int) -> bool:
         """Return whether an instruction has a form."""
-        return self._form(self._device.instruction(address), address) is not None
+        return self._form(self._device.instruction(address, self._mode), address) is not None
 
     def slot_of(self, address: int) -> int:
         """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
@@ -201,7 +201,7 @@ class FormProgram:
         """Yield the instructions from an address on that have forms."""
         address = start
         while self.start <= address < self.end and self._longs[(address - self.start) // 4, 0]:
-            instruction = self._device.instruction(address)
+            instruction = self._device.instruction(address, self._mode)
             yield StretchPart(instruction, address, self._written(instruction, address))
             address += instruction.size
 
@@ -216,7 +216,7 @@ class FormProgram:
                     break
                 self._tried.add(address)
                 try:
-                    instruction = self._device.instruction(address)
+                    instruction = self._device.instruction(address, self._mode)
                 except MachineFault:
                     break
                 meets = self._is_by_wave and self._device.waves_meet(address, self._mode)
@@ -224,11 +224,11 @@ class FormProgram:
                     self._words[(address - self.start) // 4, RULE // 4] = int(Rule.MEETS)
                 form = None if meets else self._form(instruction, address)
                 if form is not None:
-                    is_far = instruction.name == "s_setpc_b64" and self._device.is_far_branch(instruction, address)
+                    is_far = instruction.name in JUMPS and self._device.is_far_branch(instruction, address)
                     found[address] = evolve(form, rule=form.rule | Rule.IS_FAR) if is_far else form
                 if instruction.branch is not None:
                     pending.append(address + instruction.branch)
-                if instruction.name in JUMPS or instruction.name in ("s_branch", "s_endpgm"):
+                if instruction.name in JUMPS or instruction.name in ("s_branch", "s_endpgm", "s_set_vgpr_msb"):
                     break
                 address += instruction.size
         self._put(found)

@@ -67,6 +67,7 @@ class WaveStates:
                 (Place.PRIVATE_SIZE, memory.scratch_size // lanes),
                 (Place.FIRST, numbers * memory.scratch_size),
                 (Place.TABLE, table.address),
+                (Place.PRIVATE_BASE, memory.private_aperture | numbers << 32),
                 (Place.MARKS, 0 if marks is None else marks.addresses[:count]),
             )
         ]

@@ -130,7 +130,9 @@ def apertures_of(processor: Processor) -> Apertures | None:
     """Return the apertures that the driver gives a process."""
     if not processor.has("generic"):
         return None
-    return address_spaces.GFX7 if processor.has("queue-apertures") else address_spaces.GFX9
+    if processor.has("queue-apertures"):
+        return address_spaces.GFX7
+    return address_spaces.GFX12_5 if processor.has("lane-addresses") else address_spaces.GFX9
 
 
 # --- Initial registers --------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from dwarfgpu.immutable import frozen
 # Target properties:
 #   generic         has the generic address space: flat instructions, apertures for LDS and scratch
 #   queue-apertures the aperture bases are in the AQL queue, not in registers (GFX7-GFX8)
+#   lane-addresses  generic addresses of private memory tell the lane (LLVM: globally-addressable-scratch)
 #   flat-offset flat-absolute flat-architected   how FLAT_SCRATCH is set up; architected: by the hardware, and the stack
 #                   is accessed with scratch instructions, so the stack pointer is an address of one lane
 #   packed-ids      the three work-item IDs are packed in v0
@@ -40,7 +41,7 @@ _GFX10_3 = "generic flat-absolute cumode wavefrontsize64"
 _GFX11 = "generic flat-architected packed-ids cumode wavefrontsize64"
 _GFX12 = _GFX11 + " ttmp-ids"
 # LLVM 22 lets a target ID name xnack and sramecc; since LLVM 23 xnack is always on and is not named.
-_GFX12_5 = "generic flat-architected packed-ids sramecc xnack vgprs-1024 ttmp-ids user-sgprs-32 lds-320"
+_GFX12_5 = "generic lane-addresses flat-architected packed-ids sramecc xnack vgprs-1024 ttmp-ids user-sgprs-32 lds-320"
 
 _W64 = (64,)
 _BOTH = (32, 64)  # 32 is the default: -mwavefrontsize64 is off if not given
