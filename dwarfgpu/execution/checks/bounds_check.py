@@ -7,11 +7,13 @@ only if no memory is there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.access_shapes import shape_of
 from dwarfgpu.execution.checks.findings import (
     ATOMIC,
     BOUNDS,
@@ -23,23 +25,26 @@ from dwarfgpu.execution.checks.findings import (
     FindingSide,
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
-from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
+from dwarfgpu.execution.checks.provenance import ZERO, Column, PointerColumns, known, plus, put, simple
 from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, MachineFault, NamedBuffer
+from dwarfgpu.execution.memory_access import has_base
 from dwarfgpu.isa.semantics.numbers import ALL
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import NamedArray
     from dwarfgpu.execution.device_memory import MemorySegment
+    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 Lanes = Any
+_NO_DWORDS = np.zeros(0, bool)
 
 
 class PointerShadow(KeptState):
     """The buffer of each word of some memory that is a pointer, or 0."""
 
     def __init__(self, size: int) -> None:
-        self.words = np.zeros((size >> 2) + 1, np.int16)
+        self.words = np.zeros((size >> 2) + 1, np.int32)
 
     def at(self, offsets: Lanes, mask: Lanes, count: int, step: int) -> list[Column]:
         """Return the provenance of words from some offsets on; words are so many places apart."""
@@ -57,7 +62,7 @@ class PointerShadow(KeptState):
 class BoundsCheck(KeptState):
     """Looks whether accesses are in the memory that their pointer came from."""
 
-    CHANGING = "found", "shadows", "local", "private", "pointers", "_indexed"
+    CHANGING = "found", "shadows", "local", "private", "pointers", "indexed"
 
     def __init__(
         self,
@@ -81,8 +86,8 @@ class BoundsCheck(KeptState):
         """By the start of a segment of global memory."""
         self.local: PointerShadow | None = None
         self.private: PointerShadow | None = None
-        self.pointers: set[int] = set()
-        """The private addresses at which there have been pointers in all lanes, in words."""
+        self.pointers = _NO_DWORDS
+        """For each dword of the private memory of a lane, whether there has been a pointer in any lane."""
         self.pc, self.action = 0, ""
         """The address of the instruction that is executed, and what it does."""
         self.now: Column = None
@@ -95,8 +100,10 @@ class BoundsCheck(KeptState):
         """The provenance of what it has read, if there are pointers in that memory."""
         self.formatted: set[int] = set()
         """Instructions that convert formats."""
-        self._indexed: set[int] = set()
+        self.indexed: set[int] = set()
         """Instructions that access an array in private memory, and no other variable of the same line."""
+        self.on_array: Callable[..., None] = lambda *_access: None
+        """Is told of the arrays in private memory that an instruction may access, the addresses of lanes, and bytes."""
         self._starts = np.zeros(0, np.int64)
         closed = {access: {number for number, buffer in enumerate(buffers, 1) if buffer.access == access}
                   for access in (READ_ONLY, WRITE_ONLY)}  # fmt: skip
@@ -109,7 +116,7 @@ class BoundsCheck(KeptState):
     def use(self) -> None:
         """Begin with other waves, whose local and private memory is new."""
         self.local = self.private = None
-        self.pointers = set()
+        self.pointers = _NO_DWORDS
 
     def start(self, batch: WaveBatch) -> PointerColumns:
         """Return the provenance of the registers that waves start with: no pointers but preloaded arguments."""
@@ -143,8 +150,8 @@ class BoundsCheck(KeptState):
         elif isinstance(low, int) and isinstance(high, int):
             self.now = low if low == high and low > 0 else None
         else:
-            now = np.where(known(low) == known(high), known(low), np.int16(0))
-            self.now = simple(np.maximum(now, np.int16(0)))
+            now = np.where(known(low) == known(high), known(low), ZERO)
+            self.now = simple(np.maximum(now, ZERO))
 
     @property
     def stores_pointers(self) -> bool:
@@ -209,17 +216,21 @@ class BoundsCheck(KeptState):
         row = 0 if mask is None else int(mask.any(axis=1).argmax())
         arrays = self.arrays_of(space, self.pc, batch, row)
         if not arrays:
+            self.on_array(self.pc, batch, arrays, address, size)
             return
         shape = batch.count, batch.lanes
         wrong = np.broadcast_to(True if mask is None else mask, shape)
         for array in arrays:
             wrong = wrong & array.misses(address, size)
-        if space == "private" and self.pc not in self._indexed:
+        if space == "private" and self.pc not in self.indexed:
             executing = np.broadcast_to(True if mask is None else mask, shape)
             places = np.broadcast_to(address, shape)[executing]
             if (executing & ~wrong).any() or (places != places[:1]).any():
-                self._indexed.add(self.pc)
-        if not wrong.any() or (space == "private" and self.pc not in self._indexed):
+                self.indexed.add(self.pc)
+        if space == "private":
+            executing = np.broadcast_to(address, shape)[np.broadcast_to(True if mask is None else mask, shape)]
+            self.on_array(self.pc, batch, arrays, executing, size)
+        if not wrong.any() or (space == "private" and self.pc not in self.indexed):
             return
         address, self.is_told = np.broadcast_to(address, shape), True
         buffers = [NamedBuffer(f"`{array.name}`", array.start, array.size) for array in arrays]
@@ -277,7 +288,7 @@ class BoundsCheck(KeptState):
     def read(self, columns: list[Column], mask: Lanes) -> None:
         """Take note of the pointers among the words that lanes read, of all that read with a mask of None."""
         if mask is not None:
-            columns = [each if each is None else np.where(mask, known(each), np.int16(0)) for each in columns]
+            columns = [each if each is None else np.where(mask, known(each), ZERO) for each in columns]
         before = self.loaded
         self.loaded = columns if before is None else [*map(plus, before, columns)]
 
@@ -302,3 +313,41 @@ class BoundsCheck(KeptState):
 def word(data: Any, offset: int, size: int) -> bytes:
     """Return the bytes of a lane that are shown: a number of at most 8."""
     return bytes(data[offset : offset + min(size, 8)])
+
+
+# --- Instructions ---------------------------------------------------------------------------------------------------
+
+
+def base_and_offset(instruction: GpuInstruction) -> tuple[GpuOperand | None, GpuOperand | None]:
+    """Return the operand whose two words are the address of an access, and the one that is added to it."""
+    operand, vaddr, saddr = instruction.operand, instruction.operand("vaddr"), instruction.operand("saddr")
+    bases = (operand(name) for name in ("sbase", "srsrc", "rsrc"))
+    if (base := next(filter(None, bases), None)) is not None:
+        return base, operand("soffset") if instruction.encoding == "SMEM" else None
+    if instruction.encoding not in ("FLAT", "GLOBAL"):
+        return None, None
+    return (saddr, vaddr) if has_base(saddr) else (vaddr, None)
+
+
+def stored_operands(instruction: GpuInstruction) -> list[GpuOperand]:
+    """Return the operands that an access writes to memory, if they may be pointers."""
+    shape = shape_of(instruction.name)
+    is_store = shape is not None and shape.action == "store" and shape.size == 4
+    if not is_store and not instruction.name.startswith("s_store"):
+        return []
+    given = (instruction.operand(name) for name in ("sdata", "vdata", "data0", "data", "data1"))
+    return [each for each in given if each is not None]
+
+
+def loaded_operands(instruction: GpuInstruction) -> list[GpuOperand]:
+    """Return the operands that an access writes."""
+    data = instruction.operand("vdata")
+    return [*instruction.destinations, *([data] if data is not None and "atomic" in instruction.name else [])]
+
+
+def loads_pointers(instruction: GpuInstruction) -> bool:
+    """Return whether what an access loads may be pointers."""
+    shape = shape_of(instruction.name)
+    if shape is not None and shape.action == "load" and shape.size == 4:
+        return not instruction.modifiers.get("lds")
+    return bool(re.match(r"s_(buffer_)?load_(dword|b)", instruction.name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,15 @@ from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, reach_of_access
 from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
-from dwarfgpu.execution.checks.bounds_check import BoundsCheck, PointerShadow, word
+from dwarfgpu.execution.checks.bounds_check import (
+    BoundsCheck,
+    PointerShadow,
+    base_and_offset,
+    loaded_operands,
+    loads_pointers,
+    stored_operands,
+    word,
+)
 from dwarfgpu.execution.checks.findings import (
     ALIGN,
     ATOMIC,
@@ -41,7 +48,7 @@ from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, 
 from dwarfgpu.execution.checks.updates import Update, updates_of
 from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
+from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import JUMPS, GpuInstruction
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
@@ -317,42 +324,20 @@ class CheckedMemory(MemoryAccess):
     @staticmethod
     def _address_words(instruction: GpuInstruction) -> list[str]:
         """Return the texts of the provenance of an address and what is added to it, and of what is written there."""
-        operand, encoding = instruction.operand, instruction.encoding
-        parts = [NONE, NONE, NONE]
-        vaddr, saddr = operand("vaddr"), operand("saddr")
-        bases = (operand(name) for name in ("sbase", "srsrc", "rsrc"))
-        if (base := next(filter(None, bases), None)) is not None:
-            parts[:2] = words_of(base, 2)
-            if (offset := operand("soffset")) is not None and encoding == "SMEM":
-                (parts[2],) = words_of(offset)
-        elif encoding in ("FLAT", "GLOBAL"):
-            if has_base(saddr):
-                parts = [*words_of(saddr, 2), *(words_of(vaddr) if vaddr is not None else [NONE])]  # type: ignore[arg-type]
-            elif vaddr is not None:
-                parts[:2] = words_of(vaddr, 2)
-        shape = shape_of(instruction.name)
-        if (shape is not None and shape.action == "store" and shape.size == 4) or instruction.name.startswith(
-            "s_store"
-        ):
-            given = (operand(name) for name in ("sdata", "vdata", "data0", "data", "data1"))
-            words = [text for each in given if each is not None for text in words_of(each, each.count)]
-            if any(text != NONE for text in words):
-                parts.append(f"({', '.join(words)},)")
+        base, offset = base_and_offset(instruction)
+        parts = [NONE, NONE] if base is None else words_of(base, 2)
+        parts += [NONE] if offset is None else words_of(offset)
+        words = [text for each in stored_operands(instruction) for text in words_of(each, each.count)]
+        if any(text != NONE for text in words):
+            parts.append(f"({', '.join(words)},)")
         return parts
 
     def _write_loaded(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
         """Write the provenance of what an access has loaded."""
         assert self.bounds is not None  # noqa: S101 (the caller knows)
-        shape = shape_of(instruction.name)
-        loads = (
-            shape is not None and shape.action == "load" and shape.size == 4 and not instruction.modifiers.get("lds")
-        )
-        is_pointer = loads or bool(re.match(r"s_(buffer_)?load_(dword|b)", instruction.name))
-        data = instruction.operand("vdata")
-        results = [*instruction.destinations, *([data] if data is not None and "atomic" in instruction.name else [])]
-        for operand in results:
+        for operand in loaded_operands(instruction):
             words = words_of(operand, operand.count)
-            if is_pointer and words[0] != NONE:
+            if loads_pointers(instruction) and words[0] != NONE:
                 file, _, first = words[0].rstrip("]").partition("[")
                 mask = "None" if file == "qs" else "m"
                 found = f"{writer.name(self.bounds)}.loaded"
@@ -529,9 +514,9 @@ class CheckedMemory(MemoryAccess):
                 count = len(values) if size == 4 else 1
                 shadow.put(offsets, mask, self.bounds.written(count) if size == 4 else (None,), step)
                 if shadow is self.bounds.private and self.bounds.stores_pointers:
-                    chosen = offsets if mask is None else offsets[mask]
-                    first = np.unique(chosen % self.scratch_size // (4 * self.lanes)).tolist()
-                    self.bounds.pointers.update(at + number for at in first for number in range(count))
+                    first = (offsets if mask is None else offsets[mask]) % self.scratch_size // (4 * self.lanes)
+                    for number in range(count):
+                        self.bounds.pointers[first + number] = True
         super()._write(batch, space, place, size, values)
 
     @staticmethod
@@ -582,6 +567,7 @@ class CheckedMemory(MemoryAccess):
         if self._is_private(segment):
             if bounds.private is None and is_new:
                 bounds.private = PointerShadow(len(segment.data))
+                bounds.pointers = np.zeros(-(-self.scratch_size // (4 * self.lanes)), bool)
             return bounds.private
         if is_new and segment.start not in bounds.shadows:
             bounds.shadows[segment.start] = PointerShadow(len(segment.data))
@@ -677,10 +663,10 @@ class CheckedMemory(MemoryAccess):
         found = super().load_private(batch, address, size, count)
         bounds = self.bounds
         if found is not None and bounds is not None and size == 4 and bounds.private is not None:
-            words = range(address >> 2, (address >> 2) + count)
-            if not bounds.pointers.isdisjoint(words):
-                rows = self._private_pointers()
-                bounds.loaded = [simple(rows[batch.index, at]) for at in words]
+            words = slice(address >> 2, (address >> 2) + count)
+            if bounds.pointers[words].any():
+                rows = self._private_pointers()[batch.index, words]
+                bounds.loaded = [simple(rows[:, number]) for number in range(count)]
         return found
 
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
@@ -689,15 +675,13 @@ class CheckedMemory(MemoryAccess):
         if self.nan_check is not None:
             self.nan_check.note_change(batch, address, size * len(values))
         bounds = self.bounds
-        if bounds is not None and (bounds.stores_pointers or bounds.pointers):
+        if bounds is not None and (bounds.stores_pointers or bounds.private is not None):
+            self._shadow(self.scratch, is_new=True)
             count = len(values) if size == 4 else 1
-            words = range(address >> 2, (address >> 2) + count)
             columns = bounds.written(count) if size == 4 else (None,)
-            if bounds.stores_pointers and size == 4:
-                self._shadow(self.scratch, is_new=True)
-                bounds.pointers.update(at for at, column in zip(words, columns, strict=True) if column is not None)
-            for at, column in zip(words, columns, strict=True):
-                if at in bounds.pointers:
+            for at, column in enumerate(columns, address >> 2):
+                bounds.pointers[at] |= column is not None
+                if bounds.pointers[at]:
                     row = self._private_pointers()
                     mask, new = batch.mask, known(column)
                     row[batch.index, at] = new if mask is None else np.where(mask, new, row[batch.index, at])
@@ -706,6 +690,12 @@ class CheckedMemory(MemoryAccess):
     def _is_misaligned(self, address: Any, size: int) -> bool:
         """Return whether an access of private memory is to be looked at by lanes."""
         return self.align is not None and isinstance(address, int) and bool(address & (multiple(size) - 1))
+
+    def private_provenance(self) -> PointerShadow:
+        """Return the provenance of private memory."""
+        found = self._shadow(self.scratch, is_new=True)
+        assert found is not None  # noqa: S101 (it is new)
+        return found
 
     def _private_pointers(self) -> Lanes:
         """Return the pointers in private memory, ``[wave, dword, lane]``."""

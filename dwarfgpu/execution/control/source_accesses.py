@@ -165,15 +165,10 @@ class SourceAccesses:
 
         There are none if its line leaves a doubt.
         """
-        if pc not in self._named:
-            try:
-                self._named[pc] = self._arrays(pc)
-            except DwarfGpuError:
-                self._named[pc] = []
-        if not self._named[pc]:
-            return ()
         if space == "local":
-            return self._local_arrays(pc)
+            return self.local_arrays(pc)
+        if not self.names_arrays(pc):
+            return ()
         stack = tuple(batch.scalar[number] for number in STACK_REGISTERS)
         if not all(isinstance(each, int) for each in stack):
             return ()
@@ -182,8 +177,19 @@ class SourceAccesses:
             self._places[key] = tuple(self._placed_arrays(pc, batch, row))
         return self._places[key]
 
-    def _local_arrays(self, pc: int) -> tuple[NamedArray, ...]:
+    def names_arrays(self, pc: int) -> bool:
+        """Return whether the line of an instruction names arrays, and leaves no doubt."""
+        if pc not in self._named:
+            try:
+                self._named[pc] = self._arrays(pc)
+            except DwarfGpuError:
+                self._named[pc] = []
+        return bool(self._named[pc])
+
+    def local_arrays(self, pc: int) -> tuple[NamedArray, ...]:
         """Return the arrays in local memory that a line names; none if it is not known where one is."""
+        if not self.names_arrays(pc):
+            return ()
         if pc in self._local_places:
             return self._local_places[pc]
         (text, code), functions = self._statement(pc), self.functions(pc)

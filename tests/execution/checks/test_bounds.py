@@ -66,8 +66,8 @@ def built(require_tool, tmp_path_factory):
     return lambda check, *build: compiled(f"{check}.cl", *build)
 
 
-def found(path, kernel, check=BOUNDS, padding=0, **options):
-    """What is found in a run. Without padding the buffers touch each other, so no access is a fault of the machine."""
+def arguments(kernel):
+    """The arguments of a kernel."""
     kind = f", {SIZES[kernel]}" if kernel in SIZES else ""
     args = [f"zeros(128{kind})", f"arange(128{kind})"]
     if kernel == "record_past":
@@ -78,6 +78,12 @@ def found(path, kernel, check=BOUNDS, padding=0, **options):
         args[1] = "arange(256)"
     elif kernel in KERNELS[ALIGN]:
         args[1] = "arange(2048)"
+    return args
+
+
+def found(path, kernel, check=BOUNDS, padding=0, **options):
+    """What is found in a run. Without padding the buffers touch each other, so no access is a fault of the machine."""
+    args = arguments(kernel)
     machine = machine_for(path, kernel)
     settings = {"grid": 128, "work_group": 64} | options
     running = Running(launch(machine, path, kernel, args=args, check=check, padding=padding, **settings))
