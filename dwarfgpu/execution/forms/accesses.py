@@ -18,14 +18,11 @@ from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter, Mo
 from dwarfgpu.execution.forms.layout import Place, Rule
 from dwarfgpu.execution.forms.memory_functions import (
     CHECK_LOCAL,
-    DECLARED,
-    FIND,
     FLAT_SPACE,
     GLOBAL_SPACE,
     PRIVATE_SPACE,
     READ,
     READ_LOCAL,
-    RESOLVE,
     WRITE,
     WRITE_LOCAL,
 )
@@ -110,7 +107,7 @@ def _found_move(
 def _move_dwords(writer: FormWriter, helper: str, places: _Places, count: int, row: str) -> None:
     """Move dwords between places and rows that follow each other."""
     numbers = f"i64 {writer.active_lanes()}, i64 {places.step}, i64 {count}, ptr {row}"
-    writer.ir.do(f"call void {_helper(writer, helper)}(ptr {places.start}, {numbers})")
+    writer.ir.do(f"call void {writer.helper(helper)}(ptr {places.start}, {numbers})")
 
 
 def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, *, is_load: bool) -> Move:
@@ -126,7 +123,7 @@ def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
         writer.reach(LOCAL, 4, partial(_local_addresses, writer, numbers, offset))
 
     def move(rows: list[str]) -> None:
-        helper, local = _helper(writer, READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
+        helper, local = writer.helper(READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
         for offset, row in zip(offsets, rows[:: shape.count], strict=True):
             base = writer.at(local, writer.one.resized(offset, WORD, LONG))
             rest = f"i64 {writer.active_lanes()}, i64 4, i64 {shape.count}, ptr {row}, ptr {base}"
@@ -138,8 +135,9 @@ def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
 def _check_local(writer: FormWriter, shape: AccessShape, numbers: str, offset: str) -> None:
     """Let Python execute an access of which a lane is not in local memory."""
     rest = f"i64 {writer.active_lanes()}, i32 {offset}, i32 {shape.size * shape.count}"
-    helper = _helper(writer, CHECK_LOCAL)
+    helper = writer.helper(CHECK_LOCAL)
     writer.refuse_unless(writer.ir.put(f"call i1 {helper}(ptr {writer.state}, ptr {numbers}, {rest})"))
+    writer.look_at_local(f"ptr {numbers}, {rest}")
 
 
 def _local_addresses(writer: FormWriter, numbers: str, offset: str) -> str:
@@ -147,13 +145,6 @@ def _local_addresses(writer: FormWriter, numbers: str, offset: str) -> str:
     number = writer.load(writer.vectors.type(WORD), numbers, 64)
     place = writer.vectors.operate("add", WORD, number, writer.vectors.spread(offset, WORD))
     return writer.vectors.resized(place, WORD, LONG)
-
-
-def _helper(writer: FormWriter, name: str) -> str:
-    """Declare a function for waves of this size; return its name in the text."""
-    name = f"{name}{writer.lanes}"
-    writer.ir.declared[name] = DECLARED[name]
-    return f"@{name}"
 
 
 def _move_parts(
@@ -193,7 +184,7 @@ def _write_private_row(
     found = find()
     if found is None:
         return False
-    finish = writer.beside_rows(find, registers, is_load=is_load)
+    finish = writer.beside_rows(found, find, registers, is_load=is_load)
     writer.end_checks(is_private=True)
     finish()
     (line, step), whole = found, writer.vectors.type(WORD)
@@ -242,7 +233,11 @@ def _places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape)
         return _resolved(writer, address, shape, PRIVATE_SPACE)
     if shape.space == BUFFER:
         address, step = buffer_places(writer, instruction, shape)
-        return _Places(_kept(writer, address), step) if step else _resolved(writer, address, shape, GLOBAL_SPACE)
+        if not step:
+            return _resolved(writer, address, shape, GLOBAL_SPACE)
+        places = _Places(_kept(writer, address), step)
+        writer.look_at_private(places.start, step, shape.size * shape.count)
+        return places
     if shape.space == FLAT and shape.count > 1:  # lanes with other distances are left to Python
         writer.rule |= Rule.IS_ASKED
     space = FLAT_SPACE if shape.space == FLAT else GLOBAL_SPACE
@@ -321,11 +316,14 @@ def _kept(writer: FormWriter, address: str) -> str:
 
 def _resolved(writer: FormWriter, address: str, shape: AccessShape, space: int) -> _Places:
     """Write the search for the addresses of lanes."""
-    room, helper = _kept(writer, address), _helper(writer, RESOLVE)
+    room = _kept(writer, address)
     writer.reach(shape.space, shape.size * shape.count, lambda: address)
-    numbers = f"i64 {writer.active_lanes()}, i64 {shape.size * shape.count}, i64 {shape.size}, i64 {space}"
-    step = writer.ir.put(f"call i64 {helper}(ptr {writer.state}, ptr {room}, {numbers})")
+    numbers = f"i64 {writer.active_lanes()}, i64 {shape.size * shape.count}, i64 {shape.size}, i64"
+    step = writer.resolved(f"ptr {writer.state}, ptr {room}, {numbers}", space)
     writer.refuse_unless(writer.one.operate("icmp ne", LONG, step, "0"))
+    if space != GLOBAL_SPACE:
+        look = writer.look_at_private if space == PRIVATE_SPACE else writer.look_at_flat
+        look(room, step, shape.size * shape.count)
     return _Places(room, step)
 
 
@@ -422,15 +420,14 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
     writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, address, "3"), "0"))
 
     def find() -> str:
-        writer.ir.declared[FIND] = DECLARED[FIND]
-        table = writer.field(Place.TABLE, "ptr")
-        place = writer.ir.put(f"call i64 @{FIND}(ptr {table}, i64 {address}, i64 {size * count})")
+        place = writer.resolved_word(f"i64 {address}, i64 {size * count}")
         writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
         return writer.ir.put(f"inttoptr i64 {place} to ptr")
 
     pointer, first = find(), register_of(destination)
-    writer.beside_words(find, count)
+    finish = writer.beside_words(find, first, count)
     writer.end_checks()
+    finish()
     values = [writer.load("i32", writer.at(pointer, str(4 * word)), 1) for word in range(count)]
     writer.set_words(first, values)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
 from dwarfgpu.execution.forms.compiled_rounds import SPAN, CompiledRound
@@ -21,9 +21,6 @@ from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.decoder import has_banks
 from dwarfgpu.isa.instruction import CALLS, JUMPS
-
-if TYPE_CHECKING:
-    from dwarfgpu.execution.forms.marked_waves import MarkedWaves
 
 HOT = 1 << 16
 """How many waves have been at an instruction before a stretch is compiled from there on.
@@ -59,6 +56,17 @@ class CompiledRun:
     """The instructions that waves have executed one by one, counted for each of them."""
 
 
+def _states_beside(memory: Any) -> Any:
+    """Return what the waves of some memory have beside their states."""
+    if memory.bounds is not None:
+        from dwarfgpu.execution.forms.pointer_waves import PointerWaves
+
+        return PointerWaves(memory, memory.bounds)
+    from dwarfgpu.execution.forms.marked_waves import MarkedWaves
+
+    return MarkedWaves(memory.init_check)
+
+
 class CompiledForms:
     """The forms of a device."""
 
@@ -70,14 +78,10 @@ class CompiledForms:
         self.wait: float = WAIT if waits else 0
         self.problem = ""
         """Why nothing is compiled any more."""
-        self._table = MemoryTable()
         self._states: WaveStates | None = None
-        check = None if device.machine.checks is None else device.memory.init_check
-        self._marks: MarkedWaves | None = None
-        if check is not None:
-            from dwarfgpu.execution.forms.marked_waves import MarkedWaves
-
-            self._marks = MarkedWaves(check)
+        self.beside = None if device.machine.checks is None else _states_beside(device.memory)
+        """What checked waves have beside their states."""
+        self._table = MemoryTable() if self.beside is None else MemoryTable(self.beside.hidden)
         self._programs: dict[tuple[int, int, bool | None, bool], FormProgram] = {}
         """By the start, MODE, where waves run one after the other whether they are many, and whether they count."""
         self._counts = device.register_counts
@@ -137,23 +141,23 @@ class CompiledForms:
         is_plain = not device.is_observed and device.machine.seed is None and not memory.is_weak
         if not is_plain or not self._table.can_reach_all(memory):
             return batch
-        marks = self._marks
-        if marks is not None and not marks.table.can_reach_all(marks.check.memory):
+        beside = self.beside
+        if beside is not None and not (device.records is None and beside.can_reach_all()):
             return batch
         if counts != self._counts:
             self._counts, self._programs = counts, {}
         states, waves = self._states, device.machine.wave_count
         if states is None or states.counts != counts or states.count < waves:
             states = self._states = WaveStates(waves, device.lanes, counts, states)
-            if marks is not None:
-                marks.renew(waves, device.lanes, counts)
+            if beside is not None:
+                beside.renew(waves, device.lanes, counts)
         if not states.are_of(memory):
-            if marks is not None:
-                marks.states.begin(marks.check.memory, marks.table)
-            states.begin(memory, self._table, None if marks is None else marks.states)
+            if beside is not None:
+                beside.begin()
+            states.begin(memory, self._table, None if beside is None else (beside.PLACE, beside.states))
         elif isinstance(batch, FormBatch) and batch.states is states:
             return batch
-        return states.enter(batch) if marks is None else marks.entered(batch, states.enter(batch))
+        return states.enter(batch) if beside is None else beside.entered(batch, states.enter(batch))
 
     def executes(self, batch: WaveBatch) -> bool:
         """Return whether Python executes only what has no form of the instructions of a batch."""
@@ -176,15 +180,17 @@ class CompiledForms:
         if program is None or not (device.records is None or device.records.enter(program, batch)):
             return None
         batch.settle()
-        if self._marks is not None:
-            self._marks.settle(batch, program.distance)
+        if self.beside is not None:
+            self.beside.settle(batch, program.distance)
+            if self.beside.hides_local:
+                batch.states.hide_local()
         most = max(SPAN // batch.count, 1)
         if limit is not None:
             most = min(most, -(-(limit - device.executed) // batch.count))
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
         cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
-        asks = device.stops_at_faults or device.memory.is_permissive or self._marks is not None
+        asks = device.stops_at_faults or device.memory.is_permissive or self.beside is not None
         cells[TurnCell.ASKS] = asks
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0

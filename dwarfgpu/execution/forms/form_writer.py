@@ -13,6 +13,7 @@ from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC
 from dwarfgpu.execution.block_writer import register_of
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.layout import MOST_NUMBERS, NUMBERS, SCC, SLOT, STEP, VECTORS, Place, Rule
+from dwarfgpu.execution.forms.memory_functions import DECLARED, FIND, RESOLVE
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import LlvmText, Vectors
@@ -158,6 +159,21 @@ class FormWriter:
         """Return where a lane has its number in a row."""
         return self.ir.put(f"getelementptr i{8 * size}, ptr {base}, i64 {lane}")
 
+    def helper(self, name: str) -> str:
+        """Declare a function for waves of this size; return its name in the text."""
+        name = f"{name}{self.lanes}"
+        self.ir.declared[name] = DECLARED[name]
+        return f"@{name}"
+
+    def resolved(self, lanes: str, space: int) -> str:
+        """Write the search for addresses of lanes; return the distance of a number to the next, 0 to refuse them."""
+        return self.ir.put(f"call i64 {self.helper(RESOLVE)}({lanes} {space})")
+
+    def resolved_word(self, address: str) -> str:
+        """Write the search for the address of a wave; return that of the host, 0 to refuse it."""
+        self.ir.declared[FIND] = DECLARED[FIND]
+        return self.ir.put(f"call i64 @{FIND}(ptr {self.field(Place.TABLE, 'ptr')}, {address})")
+
     # --- What checks add ------------------------------------------------------------------------------------------
 
     def begin(self, instruction: GpuInstruction) -> None:
@@ -168,13 +184,23 @@ class FormWriter:
         return nothing
 
     def beside_rows(
-        self, find: Callable[[], Rows | None], registers: list[int], *, is_load: bool
+        self, found: Rows, find: Callable[[], Rows | None], registers: list[int], *, is_load: bool
     ) -> Callable[[], None]:
         """Do the same beside a move between registers and rows of private memory."""
         return nothing
 
-    def beside_words(self, find: Callable[[], str], count: int) -> None:
-        """Do the same before a load of some words."""
+    def beside_words(self, find: Callable[[], str], first: int, count: int) -> Callable[[], None]:
+        """Do the same beside a load of some words to scalar registers."""
+        return nothing
+
+    def look_at_local(self, places: str) -> None:
+        """Write what is to be looked at where lanes reach local memory."""
+
+    def look_at_private(self, places: str, step: str, size: int) -> None:
+        """Do the same where each lane reaches a place of its own in private memory."""
+
+    def look_at_flat(self, places: str, step: str, size: int) -> None:
+        """Do the same where generic addresses of lanes may be in private memory."""
 
     # --- What profiles add ----------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ has a slot for each dword of code, so the distance of two slots is that of their
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+from enum import IntEnum, IntFlag, auto
 
 SCC = 132
 """The number of SCC among the scalar registers."""
@@ -41,10 +41,39 @@ class MemoryCell(IntEnum):
     """The address of an instruction, less the number of its slot."""
 
 
+class PointerCell(IntEnum):
+    """What follows where a table says which memory has pointers."""
+
+    DISTANCES = len(MemoryCell)
+    """How far the provenance of each segment is from its bytes."""
+    READABLE = auto()
+    WRITABLE = auto()
+    """The segment of each buffer, as in the table, by number; without bytes where an access needs a look."""
+    ARRAYS = auto()
+    """What is known of the arrays in private memory that instructions access: `ArrayField`."""
+    POINTERS = auto()
+    """A byte for each dword of the private memory of a lane: whether there has been a pointer in any lane."""
+
+
+class ArrayField(IntEnum):
+    """What is known of the array in private memory that an instruction accesses."""
+
+    START = 0
+    SIZE = 8
+    STACK = 16
+    """The stack pointer and the frame pointer of waves for which it holds."""
+
+
+STACK_WORDS = 32
+"""The scalar registers with these pointers."""
+
+
 class Place(IntEnum):
     """Where something is in the state of a wave, in bytes."""
 
     SCALARS = 0
+    POINTERS = 536
+    """The provenance of the wave, if its pointers are followed: a number for each register, at the same places."""
     NEXT = 544
     """Where the wave goes at the end of a block: a slot."""
     LOCAL = 552

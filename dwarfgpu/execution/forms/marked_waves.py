@@ -39,13 +39,34 @@ class MarkStates(WaveStates):
 class MarkedWaves:
     """The marks of waves whose undefined bits are followed."""
 
+    PLACE = Place.MARKS
+    hides_local = False
+
     def __init__(self, check: InitCheck) -> None:
-        self.check, self.table = check, MemoryTable()
+        self.check, self._table = check, MemoryTable()
         self.states = MarkStates(0, 0, (0, 0))
 
     def renew(self, count: int, lanes: int, counts: tuple[int, int]) -> None:
         """Have room for other waves and registers."""
         self.states = MarkStates(count, lanes, counts)
+
+    def can_reach_all(self) -> bool:
+        """Return whether compiled code can reach all marks."""
+        return self._table.can_reach_all(self.check.memory)
+
+    def hidden(self) -> tuple[int, ...]:
+        """Return the segments of global memory that forms do not reach: none."""
+        return ()
+
+    def writers(self) -> tuple[Any, Any, dict[str, Any]]:
+        """Return what writes forms and stretches, and what they need to know."""
+        from dwarfgpu.execution.forms.checked_forms import CheckedForm, CheckedStretch
+
+        return CheckedForm, CheckedStretch, {}
+
+    def begin(self) -> None:
+        """Let waves with other memory enter."""
+        self.states.begin(self.check.memory, self._table)
 
     def entered(self, batch: WaveBatch, entered: FormBatch) -> FormBatch:
         """Take over the marks of a batch; return its waves with them."""
@@ -58,4 +79,4 @@ class MarkedWaves:
     def settle(self, batch: FormBatch, distance: int) -> None:
         """Put marks that Python has changed into the states; say where the program is that runs."""
         self.check.followed.of(batch).settle()  # type: ignore[attr-defined]
-        self.table.set_program(distance)
+        self._table.set_program(distance)

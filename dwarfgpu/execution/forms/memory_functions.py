@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dwarfgpu.execution.forms.layout import SLOT, VECTORS, MemoryCell, Place
+from dwarfgpu.execution.forms.layout import SLOT, STACK_WORDS, VECTORS, ArrayField, MemoryCell, Place, PointerCell
 
 FIND = "forms_find"
 """``i64 @forms_find(ptr table, i64 address, i64 size)``: the address of the host; 0 where there is no memory."""
@@ -51,7 +51,46 @@ DEFINE = "forms_define"
 Clear the marks of a vector register in executing lanes, or take others. If other lanes have marks, note the
 instruction that left them.
 """
-GLOBAL_SPACE, FLAT_SPACE, PRIVATE_SPACE = 0, 1, 2
+PUT = "forms_put"
+"""``i1 @forms_put32(ptr wave, ptr beside, i64 offset, ptr row)``, and with 64.
+
+Write a row of the state beside that of a wave, in executing lanes, or 0 there if ``row`` is null. The result is whether
+other lanes have something.
+"""
+POINTER = "forms_pointer"
+"""``i64 @forms_pointer32(ptr beside, ptr wave, i64 offset, i64 lanes)``, and with 64.
+
+The buffer that both words of the addresses of lanes belong to, 0 for none; -1 if lanes have different ones.
+"""
+REACH = "forms_reach"
+"""``i64 @forms_reach32(ptr wave, ptr places, i64 lanes, i64 size, i64 unit, i64 space, i64 buffer, ptr buffers,
+ptr beside, i1 load, ptr found)``, and with 64.
+
+The same as `RESOLVE`. Lanes with the address of a buffer must stay in it. Others may also load from memory that has
+pointers, and reach their private memory: ``found`` then gets how far provenance is from there, else 0.
+"""
+REACH_WORDS = "forms_reach_words"
+"""``i64 @forms_reach_words(ptr wave, ptr beside, i64 address, i64 size, i64 buffer, ptr found)``.
+
+The same for the address of a wave, which may be in memory with pointers: ``found`` gets where their provenance is.
+"""
+PUT_ROW = "forms_put_row"
+"""``void @forms_put_row32(ptr wave, ptr beside, i64 offset, ptr row, ptr flag)``, and with 64.
+
+Write the provenance of a vector register to a row of private memory, and set the flag if there is a pointer.
+"""
+IN_ARRAY = "forms_in_array"
+"""``i1 @forms_in_array32(ptr numbers, i64 lanes, i32 offset, i32 size, i32 start, i32 length)``, and with 64.
+
+Whether all lanes reach an array in local memory.
+"""
+IN_OWN_ARRAY = "forms_in_own_array"
+"""``i1 @forms_in_own_array32(ptr wave, ptr array, ptr places, i64 lanes, i64 size)``, and with 64.
+
+Whether all lanes reach an array in private memory, of which `ArrayField` says where it is.
+"""
+GLOBAL_SPACE, FLAT_SPACE, PRIVATE_SPACE, NOT_LOCAL_SPACE = 0, 1, 2, 3
+"""The last one is any but local memory."""
 CHUNK = 8
 """The lanes of a step."""
 
@@ -98,6 +137,17 @@ def _segment(name: str) -> str:
 """
         + load(f"{name}.host", f"%{name}", 16)
     )
+
+
+def _among(name: str, start: str, size: str, lanes: int) -> str:
+    """Write which executing lanes have ``%all.places`` in some memory."""
+    return f"""{_spread(f"{name}.starts", start, "i64", lanes)}{_spread(f"{name}.sizes", size, "i64", lanes)}\
+  %{name}.offsets = sub <{lanes} x i64> %all.places, %{name}.starts
+  %{name}.inside = icmp ult <{lanes} x i64> %{name}.offsets, %{name}.sizes
+  %{name}.bits = bitcast <{lanes} x i1> %{name}.inside to i{lanes}
+  %{name}.executing = {f"trunc i64 %mask to i{lanes}" if lanes < 64 else "add i64 %mask, 0"}
+  %{name}.lanes = and i{lanes} %{name}.bits, %{name}.executing
+"""
 
 
 def _steps(factor: int, kind: str = "i64", lanes: int = CHUNK) -> str:
@@ -431,8 +481,38 @@ yes:
 }}
 define void @{DEFINE}{lanes}(ptr %wave, i64 %offset, ptr %given, ptr %slot) {{
 entry:
-{row}  %is.clear = icmp eq ptr %given, null
-  %from = select i1 %is.clear, ptr @forms_no_marks, ptr %given
+{load("marks", "%wave", Place.MARKS, "ptr")}\
+  %has.marks = call i1 @{PUT}{lanes}(ptr %wave, ptr %marks, i64 %offset, ptr %given)
+  br i1 %has.marks, label %note, label %done
+note:
+  %behind = sub i64 %offset, {VECTORS}
+  %number = lshr i64 %behind, {size.bit_length() - 1}
+{load("cells", "%marks", Place.TABLE, "ptr")}{load("partly", "%marks", Place.PARTLY, "ptr")}\
+{cell("program", MemoryCell.PROGRAM)}
+  %slot.number = ptrtoint ptr %slot to i64
+  %distance = lshr i64 %slot.number, {(SLOT // 4).bit_length() - 1}
+  %address = add i64 %program, %distance
+  %noted.at = getelementptr i64, ptr %partly, i64 %number
+  store i64 %address, ptr %noted.at
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
+def _beside(lanes: int) -> str:
+    """Return `PUT` for waves of a size."""
+    whole, size = f"<{lanes} x i32>", 4 * lanes
+    return f"""
+define i1 @{PUT}{lanes}(ptr %wave, ptr %beside, i64 %offset, ptr %given) {{
+entry:
+  %row = getelementptr i8, ptr %beside, i64 %offset
+  %old = load {whole}, ptr %row, align 64
+  %exec.at = getelementptr i8, ptr %wave, i64 {int(Place.EXEC)}
+  %exec = load {whole}, ptr %exec.at, align 64
+  %is.clear = icmp eq ptr %given, null
+  %from = select i1 %is.clear, ptr @forms_zeros, ptr %given
   %new = load {whole}, ptr %from, align 4
   %taken = and {whole} %new, %exec
   %ones = insertelement {whole} poison, i32 -1, i32 0
@@ -445,26 +525,243 @@ entry:
   %has.any = icmp ne i32 %any, 0
   %byte = zext i1 %has.any to i8
   %others = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %left)
-  %has.marks = icmp ne i32 %others, 0
+  %has.others = icmp ne i32 %others, 0
   %behind = sub i64 %offset, {VECTORS}
   %number = lshr i64 %behind, {size.bit_length() - 1}
-  %bytes = getelementptr i8, ptr %marks, i64 {int(Place.KNOWN_VECTORS)}
+  %bytes = getelementptr i8, ptr %beside, i64 {int(Place.KNOWN_VECTORS)}
   %byte.at = getelementptr i8, ptr %bytes, i64 %number
   store i8 %byte, ptr %byte.at
-  br i1 %has.marks, label %note, label %done
-note:
-{load("cells", "%marks", Place.TABLE, "ptr")}{load("partly", "%marks", Place.PARTLY, "ptr")}\
-{cell("program", MemoryCell.PROGRAM)}
-  %slot.number = ptrtoint ptr %slot to i64
-  %distance = lshr i64 %slot.number, {(SLOT // 4).bit_length() - 1}
-  %address = add i64 %program, %distance
-  %noted.at = getelementptr i64, ptr %partly, i64 %number
-  store i64 %address, ptr %noted.at
-  br label %done
-done:
-  ret void
+  ret i1 %has.others
 }}
 declare i32 @llvm.vector.reduce.or.v{lanes}i32({whole})
+"""
+
+
+def _pointers(lanes: int) -> str:
+    """Return `POINTER`, `REACH`, `PUT_ROW`, `IN_ARRAY` and `IN_OWN_ARRAY` for waves of a size."""
+    whole, wide, size = f"<{lanes} x i32>", f"<{lanes} x i64>", 4 * lanes
+    return f"""
+define i64 @{POINTER}{lanes}(ptr %beside, ptr %wave, i64 %offset, i64 %mask) {{
+entry:
+  %behind = sub i64 %offset, {VECTORS}
+  %number = lshr i64 %behind, {size.bit_length() - 1}
+  %bytes = getelementptr i8, ptr %beside, i64 {int(Place.KNOWN_VECTORS)}
+  %bytes.at = getelementptr i8, ptr %bytes, i64 %number
+  %both = load i16, ptr %bytes.at, align 1
+  %has.none = icmp eq i16 %both, 0
+  %is.idle = icmp eq i64 %mask, 0
+  %is.plain = or i1 %has.none, %is.idle
+  br i1 %is.plain, label %none, label %look
+none:
+  ret i64 0
+look:
+  %low.at = getelementptr i8, ptr %beside, i64 %offset
+  %high.at = getelementptr i8, ptr %low.at, i64 {size}
+  %low = load {whole}, ptr %low.at, align 64
+  %high = load {whole}, ptr %high.at, align 64
+  %is.same = icmp eq {whole} %low, %high
+  %is.buffer = icmp sgt {whole} %low, zeroinitializer
+  %is.one = and <{lanes} x i1> %is.same, %is.buffer
+  %of = select <{lanes} x i1> %is.one, {whole} %low, {whole} zeroinitializer
+  %lane = call i64 @llvm.cttz.i64(i64 %mask, i1 true)
+  %lane.short = trunc i64 %lane to i32
+  %first = extractelement {whole} %of, i32 %lane.short
+{_spread("firsts", "%first", "i32", lanes)}
+  %differs = icmp ne {whole} %of, %firsts
+  %bits = bitcast <{lanes} x i1> %differs to i{lanes}
+  %bits.wide = zext i{lanes} %bits to i128
+  %executing = zext i64 %mask to i128
+  %wrong = and i128 %bits.wide, %executing
+  %agree = icmp eq i128 %wrong, 0
+  %first.wide = zext i32 %first to i64
+  %result = select i1 %agree, i64 %first.wide, i64 -1
+  ret i64 %result
+}}
+define i64 @{REACH}{lanes}(ptr %wave, ptr %places, i64 %mask, i64 %size, i64 %unit, i64 %space, i64 %buffer, \
+ptr %buffers, ptr %beside, i1 %load, ptr %found) {{
+entry:
+  store i64 0, ptr %found
+  %has.none = icmp eq i64 %buffer, 0
+  br i1 %has.none, label %any, label %known
+any:
+  %copy = load {wide}, ptr %places, align 64
+  %no.local = icmp eq i64 %space, {NOT_LOCAL_SPACE}
+  %searched = select i1 %no.local, i64 {FLAT_SPACE}, i64 %space
+  %resolved = call i64 @{RESOLVE}{lanes}(ptr %wave, ptr %places, i64 %mask, i64 %size, i64 %unit, i64 %searched)
+  %is.nowhere = icmp eq i64 %resolved, 0
+  br i1 %is.nowhere, label %hidden, label %somewhere
+hidden:
+{load("cells", "%beside", Place.TABLE, "ptr")}{cell("hidden.count", MemoryCell.SEGMENT_COUNT)}
+  %is.single = icmp eq i64 %hidden.count, 1
+  %may.load = and i1 %is.single, %load
+  br i1 %may.load, label %again, label %refuse
+again:
+  store {wide} %copy, ptr %places, align 64
+  %loaded = call i64 @{RESOLVE}{lanes}(ptr %beside, ptr %places, i64 %mask, i64 %size, i64 %unit, i64 {GLOBAL_SPACE})
+{cell("distances", PointerCell.DISTANCES, "ptr")}
+  %hidden.distance = load i64, ptr %distances
+  store i64 %hidden.distance, ptr %found
+  ret i64 %loaded
+somewhere:
+  %is.flat = icmp eq i64 %searched, {FLAT_SPACE}
+  br i1 %is.flat, label %generic, label %done
+done:
+  ret i64 %resolved
+generic:
+{load("private", "%wave", Place.PRIVATE)}{load("private.size", "%wave", Place.PRIVATE_SIZE)}\
+{load("private.beside", "%beside", Place.PRIVATE)}{load("local", "%wave", Place.LOCAL)}\
+{load("local.size", "%wave", Place.LOCAL_SIZE)}
+  %private.whole = mul i64 %private.size, {lanes}
+  %all.places = load {wide}, ptr %places, align 64
+{_among("private", "%private", "%private.whole", lanes)}
+  %some.private = icmp ne i{lanes} %private.lanes, 0
+  br i1 %some.private, label %own.memory, label %others
+own.memory:
+  %private.distance = sub i64 %private.beside, %private
+  store i64 %private.distance, ptr %found
+  %all.private = icmp eq i{lanes} %private.lanes, %private.executing
+  br i1 %all.private, label %done, label %refuse
+others:
+{_among("local", "%local", "%local.size", lanes)}
+  %some.local = icmp ne i{lanes} %local.lanes, 0
+  %wrong.local = and i1 %some.local, %no.local
+  br i1 %wrong.local, label %refuse, label %done
+known:
+  %are.several = icmp slt i64 %buffer, 0
+  br i1 %are.several, label %refuse, label %one
+one:
+  %own.offset = mul i64 %buffer, 24
+  %own = getelementptr i8, ptr %buffers, i64 %own.offset
+{_segment("own")}{_spread("starts", "%own.start")}{_spread("rooms", "%own.room")}{_spread("hosts", "%own.host")}
+  br label %chunk
+chunk:
+  %c = phi i64 [ 0, %one ], [ %c.next, %next ]
+  %shifted = lshr i64 %mask, %c
+  %bits = trunc i64 %shifted to i8
+  %is.idle = icmp eq i8 %bits, 0
+  br i1 %is.idle, label %next, label %look
+look:
+  %flags = bitcast i8 %bits to <{CHUNK} x i1>
+  %at = getelementptr i64, ptr %places, i64 %c
+  %address = load <{CHUNK} x i64>, ptr %at, align 64
+  %offset = sub <{CHUNK} x i64> %address, %starts
+  %outside = icmp uge <{CHUNK} x i64> %offset, %rooms
+{_none("is.own", "%outside")}
+  %place = add <{CHUNK} x i64> %offset, %hosts
+  store <{CHUNK} x i64> %place, ptr %at, align 64
+  br i1 %is.own, label %next, label %refuse
+next:
+  %c.next = add i64 %c, {CHUNK}
+  %more = icmp ult i64 %c.next, {lanes}
+  br i1 %more, label %chunk, label %all
+all:
+  ret i64 %unit
+refuse:
+  ret i64 0
+}}
+define void @{PUT_ROW}{lanes}(ptr %wave, ptr %beside, i64 %offset, ptr %row, ptr %flag) {{
+entry:
+  %own.at = getelementptr i8, ptr %beside, i64 %offset
+  %own = load {whole}, ptr %own.at, align 64
+  %exec.at = getelementptr i8, ptr %wave, i64 {int(Place.EXEC)}
+  %exec = load {whole}, ptr %exec.at, align 64
+  %old = load {whole}, ptr %row, align 4
+  %both = xor {whole} %own, %old
+  %changed = and {whole} %both, %exec
+  %new = xor {whole} %old, %changed
+  store {whole} %new, ptr %row, align 4
+  %any = call i32 @llvm.vector.reduce.or.v{lanes}i32({whole} %new)
+  %has.any = icmp ne i32 %any, 0
+  %before = load i8, ptr %flag
+  %now = select i1 %has.any, i8 1, i8 %before
+  store i8 %now, ptr %flag
+  ret void
+}}
+define i1 @{IN_ARRAY}{lanes}(ptr %numbers, i64 %mask, i32 %offset, i32 %size, i32 %start, i32 %length) {{
+entry:
+  %above = add i32 %length, 1
+  %room = call i32 @llvm.usub.sat.i32(i32 %above, i32 %size)
+  %from = sub i32 %offset, %start
+  %first = load {whole}, ptr %numbers, align 64
+{_spread("froms", "%from", "i32", lanes)}{_spread("rooms", "%room", "i32", lanes)}
+  %place = add {whole} %first, %froms
+  %outside = icmp uge {whole} %place, %rooms
+  %bits = bitcast <{lanes} x i1> %outside to i{lanes}
+  %bits.wide = zext i{lanes} %bits to i128
+  %executing = zext i64 %mask to i128
+  %wrong = and i128 %bits.wide, %executing
+  %is.inside = icmp eq i128 %wrong, 0
+  ret i1 %is.inside
+}}
+define i1 @{IN_OWN_ARRAY}{lanes}(ptr %wave, ptr %array, ptr %places, i64 %mask, i64 %size) {{
+entry:
+{load("known", "%array", ArrayField.STACK)}{load("start", "%array", ArrayField.START)}\
+{load("length", "%array", ArrayField.SIZE)}{load("stack", "%wave", 4 * STACK_WORDS)}\
+{load("private", "%wave", Place.PRIVATE)}
+  %above = add i64 %length, 1
+  %room = call i64 @llvm.usub.sat.i64(i64 %above, i64 %size)
+  %place = load {wide}, ptr %places, align 64
+{_spread("privates", "%private", "i64", lanes)}{_spread("starts", "%start", "i64", lanes)}\
+{_spread("rooms", "%room", "i64", lanes)}{_spread("threes", "3", "i64", lanes)}{_spread("twos", "2", "i64", lanes)}\
+{_spread("rows", str(size.bit_length() - 1), "i64", lanes)}
+  %distance = sub {wide} %place, %privates
+  %dword = lshr {wide} %distance, %rows
+  %first = shl {wide} %dword, %twos
+  %byte = and {wide} %distance, %threes
+  %address = or {wide} %first, %byte
+  %within = sub {wide} %address, %starts
+  %outside = icmp uge {wide} %within, %rooms
+  %bits = bitcast <{lanes} x i1> %outside to i{lanes}
+  %bits.wide = zext i{lanes} %bits to i128
+  %executing = zext i64 %mask to i128
+  %wrong = and i128 %bits.wide, %executing
+  %is.inside = icmp eq i128 %wrong, 0
+  %is.known = icmp eq i64 %known, %stack
+  %result = and i1 %is.inside, %is.known
+  ret i1 %result
+}}
+"""
+
+
+_REACH_WORDS = f"""
+define i64 @{REACH_WORDS}(ptr %wave, ptr %beside, i64 %address, i64 %size, i64 %buffer, ptr %found) {{
+entry:
+{load("cells", "%beside", Place.TABLE, "ptr")}
+  store ptr @forms_zeros, ptr %found
+  %has.none = icmp eq i64 %buffer, 0
+  br i1 %has.none, label %any, label %own
+own:
+{cell("buffers", PointerCell.READABLE, "ptr")}
+  %own.offset = mul i64 %buffer, 24
+  %buffer.own = getelementptr i8, ptr %buffers, i64 %own.offset
+{_segment("buffer.own")}
+  %offset = sub i64 %address, %buffer.own.start
+  %is.own = icmp ult i64 %offset, %buffer.own.room
+  %own.place = add i64 %offset, %buffer.own.host
+  %own.result = select i1 %is.own, i64 %own.place, i64 0
+  ret i64 %own.result
+any:
+{load("table", "%wave", Place.TABLE, "ptr")}
+  %plain = call i64 @{FIND}(ptr %table, i64 %address, i64 %size)
+  %is.plain = icmp ne i64 %plain, 0
+  br i1 %is.plain, label %done, label %look
+done:
+  ret i64 %plain
+look:
+  %place = call i64 @{FIND}(ptr %cells, i64 %address, i64 %size)
+  %is.nowhere = icmp eq i64 %place, 0
+  br i1 %is.nowhere, label %all, label %here
+here:
+{cell("latest", MemoryCell.LATEST)}{cell("distances", PointerCell.DISTANCES, "ptr")}
+  %distance.at = getelementptr i64, ptr %distances, i64 %latest
+  %distance = load i64, ptr %distance.at
+  %number = add i64 %place, %distance
+  %words = inttoptr i64 %number to ptr
+  store ptr %words, ptr %found
+  br label %all
+all:
+  ret i64 %place
+}}
 """
 
 
@@ -592,7 +889,7 @@ declare void @llvm.masked.scatter.v{chunk}i32.v{chunk}p0({words}, {places}, i32,
 
 _OUTSIDE = """
 @forms_nothing = private constant [3 x i64] zeroinitializer
-@forms_no_marks = private constant [64 x i32] zeroinitializer, align 64
+@forms_zeros = private constant [64 x i32] zeroinitializer, align 64
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.usub.sat.i64(i64, i64)
 declare i32 @llvm.usub.sat.i32(i32, i32)
@@ -601,9 +898,9 @@ declare i32 @llvm.usub.sat.i32(i32, i32)
 
 def _definitions() -> Iterator[str]:
     """Yield the functions."""
-    yield _FIND
+    yield from (_FIND, _REACH_WORDS)
     for lanes in (32, 64):
-        yield from (_resolve(lanes), _local(lanes), _marks(lanes))
+        yield from (_resolve(lanes), _local(lanes), _beside(lanes), _marks(lanes), _pointers(lanes))
         yield from (_Move(name, lanes).read() for name in (READ, READ_LOCAL))
         yield from (_Move(name, lanes).write() for name in (WRITE, WRITE_LOCAL))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution.forms.layout import MemoryCell
@@ -18,7 +19,9 @@ _Byte = ctypes.c_char
 class MemoryTable:
     """The memory of a device, as compiled code is told of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: Callable[[], Collection[int]] = tuple) -> None:
+        """Segments with some starts can be hidden: then compiled code reaches nothing there."""
+        self._hidden, self._without = hidden, frozenset[int]()
         self._cells = (ctypes.c_int64 * len(MemoryCell))()
         self.address = ctypes.addressof(self._cells)
         self._changes = 0
@@ -33,9 +36,11 @@ class MemoryTable:
 
     def can_reach_all(self, memory: MemoryAccess) -> bool:
         """Take over where memory is; return whether compiled code can reach all of it."""
-        segments, mapped = memory.memory, memory.mapped
-        if segments.changes == self._changes:
+        segments, mapped, hidden = memory.memory, memory.mapped, frozenset(self._hidden())
+        if segments.changes == self._changes and hidden == self._without:
             return self._can_reach_all
+        if hidden != self._without:
+            self._mapped, self._without = None, hidden
         self._changes = segments.changes
         private, shared, table = memory.private_aperture >> 32, memory.shared_aperture >> 32, self._table
         if self._window is not None:
@@ -65,7 +70,8 @@ class MemoryTable:
         first, last = segment.start >> 32, segment.end >> 32
         if first <= private <= last or first <= shared <= last:
             self._can_reach_all = False
-        return segment.start, segment.end - segment.start, address_of(segment.data)
+        size = 0 if segment.start in self._without else segment.end - segment.start
+        return segment.start, size, address_of(segment.data)
 
 
 def address_of(column: Any) -> int:

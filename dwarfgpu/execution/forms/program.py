@@ -44,6 +44,7 @@ class FormHost(Protocol):
     breakpoints: Any
     stops_at_faults: bool
     is_interrupted: bool
+    compiled: Any
 
     @property
     def register_counts(self) -> tuple[int, int]: ...
@@ -80,11 +81,10 @@ class FormProgram:
     def __init__(self, device: FormHost, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
         """With ``is_by_wave`` waves run one after the other: nothing else comes between two instructions of a wave."""
         self._device, self._mode, self._is_by_wave = device, mode, is_by_wave
-        self._writer, self._stretch_writer = FormWriter, StretchWriter
-        if device.machine.checks is not None:
-            from dwarfgpu.execution.forms.checked_forms import CheckedForm, CheckedStretch
-
-            self._writer, self._stretch_writer = CheckedForm, CheckedStretch
+        beside = None if device.compiled is None else device.compiled.beside
+        self._writer, self._stretch_writer, self._known = (
+            (FormWriter, StretchWriter, {}) if beside is None else beside.writers()
+        )
         if device.records is not None:
             from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedStretch
 
@@ -279,5 +279,5 @@ class FormProgram:
         return {
             "lanes": device.lanes, "generation": device.generation, "mode": self._mode,
             "processor": device.processor,
-            "accumulation": device.register_counts[0], "apertures": device.special_sources(),
+            "accumulation": device.register_counts[0], "apertures": device.special_sources(), **self._known,
         }  # fmt: skip

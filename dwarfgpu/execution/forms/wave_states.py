@@ -53,8 +53,8 @@ class WaveStates:
         """Return whether the waves of these states have some memory."""
         return bool(self._memory) and self._memory[0] is memory.local and self._memory[1] is memory.scratch
 
-    def begin(self, memory: MemoryAccess, table: MemoryTable, marks: WaveStates | None = None) -> None:
-        """Let waves with other memory enter; those that are checked have marks."""
+    def begin(self, memory: MemoryAccess, table: MemoryTable, beside: tuple[Place, WaveStates] | None = None) -> None:
+        """Let waves with other memory enter; those that are checked have states beside theirs."""
         lanes, count = self.lanes, len(memory.group_of)
         numbers = np.arange(count, dtype=np.int64)
         self._memory = memory.local, memory.scratch
@@ -68,9 +68,15 @@ class WaveStates:
                 (Place.FIRST, numbers * memory.scratch_size),
                 (Place.TABLE, table.address),
                 (Place.PRIVATE_BASE, memory.private_aperture | numbers << 32),
-                (Place.MARKS, 0 if marks is None else marks.addresses[:count]),
+                *([] if beside is None else [(beside[0], beside[1].addresses[:count])]),
             )
         ]
+
+    def hide_local(self) -> None:
+        """Let forms refuse all local memory."""
+        place = Place.LOCAL_SIZE // 8
+        self._places = [(each, np.zeros_like(values) if each == place else values) for each, values in self._places]
+        self._longs[:, place] = 0
 
     def enter(self, batch: WaveBatch) -> FormBatch:
         """Take over the registers of a batch; return its waves."""
