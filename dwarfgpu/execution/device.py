@@ -156,7 +156,8 @@ class Device:
         self.observer: Callable[[WaveBatch], Any] | None = None
         """A function that is told of each instruction before a batch executes it; if it says so, the batch does not.
 
-        One with `records` is told only of what Python executes, and its `access` of the accesses of that.
+        One with a `compiled_part` is told only of what Python executes, and then told to `settle`; its `access` and
+        `access_of_waves` are told of accesses of that.
         """
         self.on_turn: Callable[[Device], Any] | None = None
         """A function that is called now and then."""
@@ -327,20 +328,22 @@ class Device:
         return WaveRounds(self, compiled, limit)
 
     @property
-    def is_observed(self) -> bool:
-        """Whether somebody is told of each instruction."""
-        return self.observer is not None and self.records is None
+    def compiled_part(self) -> Any:
+        """What compiled code does for the observer: it counts (`InstructionRecords`) or watches (`WatchedMemory`)."""
+        part = getattr(self.observer, "compiled_part", None)
+        return part if self.machine.checks is None else None
 
     @property
-    def records(self) -> Any:
-        """Where compiled code counts what it executes (`InstructionRecords`), if it does."""
-        return getattr(self.observer, "records", None)
+    def is_observed(self) -> bool:
+        """Whether somebody is told of each instruction."""
+        return self.observer is not None and self.compiled_part is None
 
     @property
     def is_memory_watched(self) -> bool:
         """Whether somebody is told of each access to memory."""
-        memory, own = self.memory, None if self.records is None else self.observer.access  # type: ignore[union-attr]
-        return memory.watch_waves is not None or memory.watch not in (None, own)
+        memory, own = self.memory, None if self.is_observed else self.observer
+        known = getattr(own, "access", None), getattr(own, "access_of_waves", None)
+        return memory.watch not in (None, known[0]) or memory.watch_waves not in (None, known[1])
 
     def ignore_errors(self) -> None:
         """Let numpy say nothing of overflows until `run` is done; a kernel that is all compiled never asks for it."""
@@ -441,7 +444,7 @@ class Device:
             forms = compiled if compiled is not None and compiled.executes(batch) else None
             if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
                 break
-            if observer is not None and forms is None and observer(batch):
+            if observer is not None and (observer.settle() if forms is not None else observer(batch)):  # type: ignore[attr-defined]
                 break
             batch.passed = NOWHERE
             execution = None if forms is None or is_inside else forms.run(batch, left, nearest, limit, since)

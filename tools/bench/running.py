@@ -188,6 +188,13 @@ def debugging(fast: str, plain: str) -> Iterator[Row]:
 
     free = "no breakpoint", lambda: timed(loop().machine.run)
     yield Row("a kernel with a breakpoint that is not hit", stopping, *free, 1.05, 7)
+
+    def watching() -> float:
+        found = loop()
+        found.watch(f"*(int *){found.running.launched.addresses['out'] + 40:#x}")
+        return timed(found.go_on)
+
+    yield Row("a kernel with a watchpoint on its result", watching, *free, 3, 7)
     back = Debugging(rounds(fast, 200_000))
     back.go_on(limit=1_000_000)
     back.step_line(0)

@@ -494,7 +494,7 @@ class Debugging:
         observer = _both(self.guard, observer)
         before = device.observer
         if watcher is not None:
-            observer = _both(_both(watcher.observe, self._in_same_call(watcher)), observer)
+            observer = _both(_both(watcher, self._in_same_call(watcher)), observer)
             watcher.start()
         device.observer = observer
         try:
@@ -755,7 +755,7 @@ class Debugging:
             if not watcher:  # the stretch begins
                 watcher.append(Watcher(device, watched, self.running.reader, tell, tell_same))
                 watcher[0].start()
-            watcher[0].observe(batch)
+            watcher[0](batch)
             return False
 
         try:

@@ -104,14 +104,18 @@ class Profile:
         self._equal: dict[tuple[SourceCall, ...], tuple[SourceCall, ...]] = {}
         self._current: list[tuple[Counts, Any]] = []
         """Where the instruction counts, and of which rows of the batch; None for all."""
-        self.records = InstructionRecords() if ordered is None else None
+        self.compiled_part = InstructionRecords() if ordered is None else None
         """Where compiled code counts; None if the order of instructions is to be kept."""
         device.observer, device.memory.watch = self, self.access
+
+    def settle(self) -> bool:
+        """Stop nothing behind an instruction."""
+        return False
 
     @property
     def counts(self) -> dict[tuple[int, Callers], Counts]:
         """What was counted, by the address of the instruction and the return addresses of the calls around it."""
-        for address, callers, numbers in () if self.records is None else self.records.taken():
+        for address, callers, numbers in () if self.compiled_part is None else self.compiled_part.taken():
             counts = self._counts((address, callers))
             for name, number in zip(COUNTED, numbers, strict=True):
                 setattr(counts, name, getattr(counts, name) + number)

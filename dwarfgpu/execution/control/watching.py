@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from dwarfgpu.program.types.model import Type, byte_size
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.forms.watched_forms import WatchedMemory
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.expr.locations import Location
@@ -198,7 +200,39 @@ class Watcher:
 
     def start(self) -> None:
         """Be told of accesses."""
-        self._device.memory.watch, self._device.memory.watch_waves = self._access, self._access_of_waves
+        self._device.memory.watch, self._device.memory.watch_waves = self.access, self.access_of_waves
+
+    @cached_property
+    def compiled_part(self) -> WatchedMemory | None:
+        """What compiled code does meanwhile; None if Python has to look at each instruction."""
+        from dwarfgpu.execution.forms.watched_forms import WatchedMemory
+
+        watched = WatchedMemory(self._device.machine.wave_count)
+        return watched if all(self._is_left(point, watched) for point in self._points) else None
+
+    def _is_left(self, point: Breakpoint, watched: WatchedMemory) -> bool:
+        """Return whether only stores change what a watchpoint watches; then let compiled code refuse these."""
+        from dwarfgpu.execution.forms.layout import WatchedRange
+
+        own, memory = point.watched, self._device.memory
+        if point.kind != WATCH or own.data is None or own.is_tensor or self._tell_same is not None:
+            return False
+        if own.function and not own.call.is_outermost:
+            watched.see_returns(own.wave)
+        every = slice(None)
+        if own.space == GLOBAL:
+            watched.add(every, WatchedRange.GLOBAL, own.address, own.size)
+        elif own.space == LOCAL:
+            rows = self._groups == self._groups[own.wave]
+            watched.add(rows, WatchedRange.LOCAL, own.address, own.size)
+            watched.add(rows, WatchedRange.FLAT_LOCAL, memory.shared_aperture + own.address, own.size)
+        elif own.space == PRIVATE:
+            row, begin, end = 4 * memory.lanes, own.address // 4, (own.address + own.size + 3) // 4
+            start = memory.scratch_base + own.wave * memory.scratch_size
+            watched.add(every, WatchedRange.WINDOW, start + begin * row, (end - begin) * row)
+            watched.add([own.wave], WatchedRange.PRIVATE, own.address, own.size)
+            watched.add([own.wave], WatchedRange.FLAT_PRIVATE, memory.private_aperture + own.address, own.size)
+        return own.space in (GLOBAL, LOCAL, PRIVATE)
 
     def stop(self) -> None:
         """Be told of none any more."""
@@ -206,7 +240,8 @@ class Watcher:
 
     # --- Accesses -------------------------------------------------------------------------------------------------
 
-    def _access(self, space: str, address: Any, mask: Any, size: int) -> None:
+    def access(self, space: str, address: Any, mask: Any, size: int) -> None:
+        """Take note of an access of lanes."""
         if self._before is None:
             return
         batch = self._before[0]
@@ -214,7 +249,7 @@ class Watcher:
         flags = halts.executing(batch)
         self._note(space, address, flags if mask is None else flags & mask, max(size, extent), action)
 
-    def _access_of_waves(self, space: str, address: Any, size: int, action: str) -> None:
+    def access_of_waves(self, space: str, address: Any, size: int, action: str) -> None:
         """Take note of an access of whole waves, which all their lanes share."""
         if self._before is None:
             return
@@ -281,7 +316,7 @@ class Watcher:
 
     # --- What was seen --------------------------------------------------------------------------------------------
 
-    def observe(self, batch: WaveBatch) -> bool:
+    def __call__(self, batch: WaveBatch) -> bool:
         """Look before an instruction at what the one before it has done; return whether waves stop."""
         stops = self.settle()
         self._before = None if stops else (batch, self._device.executed, batch.pc)

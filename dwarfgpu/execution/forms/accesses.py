@@ -212,7 +212,7 @@ def _scratch_row(writer: FormWriter, instruction: GpuInstruction, count: int) ->
     ):
         writer.refuse_unless(condition)
     row = writer.at(writer.field(Place.PRIVATE, "ptr"), one.operate("mul", LONG, place, str(writer.lanes)))
-    writer.reach(SCRATCH, 4, lambda: "0", is_row=True)
+    writer.reach(SCRATCH, 4 * count, lambda: place, is_row=True)
     return row, str(4 * writer.lanes)
 
 

@@ -82,8 +82,8 @@ class CompiledForms:
         self.beside = None if device.machine.checks is None else _states_beside(device.memory)
         """What checked waves have beside their states."""
         self._table = MemoryTable() if self.beside is None else MemoryTable(self.beside.hidden)
-        self._programs: dict[tuple[int, int, bool | None, bool], FormProgram] = {}
-        """By the start, MODE, where waves run one after the other whether they are many, and whether they count."""
+        self._programs: dict[tuple[int, int, bool | None, Any], FormProgram] = {}
+        """By the start, MODE, where waves run one after the other whether they are many, and what writes forms."""
         self._counts = device.register_counts
         self.cells = (ctypes.c_uint64 * len(TurnCell))()
         self.place = ctypes.addressof(self.cells)
@@ -99,9 +99,9 @@ class CompiledForms:
                 self.library = library(keeps_code=self.device.machine.keeps_code)
             except CompilerError as error:
                 self.problem = str(error)
-        if self.library is not None and self.device.records is not None:
+        if self.library is not None and self.device.compiled_part is not None:
             try:
-                self.library.let_count()
+                self.device.compiled_part.prepare(self.library)
             except CompilerError as error:
                 self.problem = str(error)
         return self.library is not None and not self.problem
@@ -142,7 +142,7 @@ class CompiledForms:
         if not is_plain or not self._table.can_reach_all(memory):
             return batch
         beside = self.beside
-        if beside is not None and not (device.records is None and beside.can_reach_all()):
+        if beside is not None and not beside.can_reach_all():
             return batch
         if counts != self._counts:
             self._counts, self._programs = counts, {}
@@ -177,7 +177,8 @@ class CompiledForms:
         if has_banks(batch.mode, device.processor):  # there would be a program for each setting
             return None
         program = self._program(batch.pc, batch.mode)
-        if program is None or not (device.records is None or device.records.enter(program, batch)):
+        part = device.compiled_part
+        if program is None or not (part is None or part.enter(program, batch)):
             return None
         batch.settle()
         if self.beside is not None:
@@ -190,7 +191,7 @@ class CompiledForms:
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
         cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
-        asks = device.stops_at_faults or device.memory.is_permissive or self.beside is not None
+        asks = device.stops_at_faults or device.memory.is_permissive or self.beside is not None or part is not None
         cells[TurnCell.ASKS] = asks
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0
@@ -251,8 +252,9 @@ class CompiledForms:
 
     def _program(self, address: int, mode: int, *, is_by_wave: bool = False) -> FormProgram | None:
         kind = self.device.has_many_waves if is_by_wave else None
-        counts = self.device.records is not None
-        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind, counts))
+        part = self.device.compiled_part
+        writer = None if part is None else part.writers[0]
+        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind, writer))
         program = next((each for each in same if each.has(address)), None)
         if program is not None or address % 4:
             return program
@@ -262,5 +264,5 @@ class CompiledForms:
         if len(self._programs) >= MOST_PROGRAMS:
             self._programs.clear()
         program = FormProgram(self.device, segment, mode, is_by_wave=is_by_wave)
-        self._programs[segment.start, mode, kind, counts] = program
+        self._programs[segment.start, mode, kind, writer] = program
         return program

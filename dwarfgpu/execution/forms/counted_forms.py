@@ -97,7 +97,9 @@ class CountedForm(FormWriter):
 
     def reach(self, space: str, size: int, addresses: Callable[[], str], *, is_row: bool = False) -> None:
         vectors, places = self.vectors, addresses()
-        if space == SCRATCH and not is_row:  # dwords of the lanes follow each other
+        if space == SCRATCH and is_row:
+            places, size = "0", 4
+        elif space == SCRATCH:  # dwords of the lanes follow each other
             dword = vectors.operate("ashr", LONG, places, vectors.constant(2, LONG))
             row = vectors.operate("mul", LONG, dword, vectors.constant(4 * self.lanes, LONG))
             lanes = lane_numbers("i64", (4 * lane for lane in range(self.lanes)))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dwarfgpu.execution.batch import Calls, return_addresses
+from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedStretch
 from dwarfgpu.execution.forms.counting_functions import CountField, WayField
 from dwarfgpu.execution.forms.layout import SLOT
 from dwarfgpu.execution.forms.memory_table import address_of
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.forms.engine import FormLibrary
     from dwarfgpu.execution.forms.program import FormProgram
     from dwarfgpu.execution.forms.wave_states import FormBatch
 
@@ -50,6 +52,13 @@ class InstructionRecords:
 
     def __init__(self) -> None:
         self._ways: dict[FormProgram, dict[Callers, _Way]] = {}
+
+    writers = CountedForm, CountedStretch
+    """What writes forms and stretches."""
+
+    def prepare(self, library: FormLibrary) -> None:
+        """Compile what these forms call."""
+        library.let_count()
 
     def enter(self, program: FormProgram, batch: FormBatch) -> bool:
         """Let waves count where their calls have led them; return whether there is room for that."""

@@ -10,7 +10,7 @@ from enum import IntEnum, IntFlag, auto
 
 SCC = 132
 """The number of SCC among the scalar registers."""
-VECTORS = 2304
+VECTORS = 2560
 """Where the vector registers of a wave begin, a multiple of their size; behind them are the accumulation registers."""
 SLOT = 64
 """The bytes of a slot: a function, the stretch that begins there, `Rule`, how hot it is, the numbers."""
@@ -111,6 +111,23 @@ class Place(IntEnum):
     """How far the records of its instructions are behind their slots."""
     PRIVATE_BASE = 2232
     """The generic address of the private memory of its first lane, where such addresses tell wave and lane."""
+    WATCHED = 2240
+    """What is watched in memory: the first address and the size of each `WatchedRange`."""
+    RETURNS_SEEN = 2336
+    """Whether Python executes its returns, as somebody looks at them."""
+
+
+class WatchedRange(IntEnum):
+    """Which addresses are watched."""
+
+    GLOBAL = 0
+    WINDOW = 1
+    """Private memory by the addresses that it has in global memory."""
+    PRIVATE = 2
+    LOCAL = 3
+    FLAT_PRIVATE = 4
+    FLAT_LOCAL = 5
+    """The same two in the generic address space."""
 
 
 class Rule(IntFlag):

@@ -63,7 +63,7 @@ class FormHost(Protocol):
     def has_many_waves(self) -> bool: ...
 
     @property
-    def records(self) -> Any: ...
+    def compiled_part(self) -> Any: ...
 
     @property
     def is_observed(self) -> bool: ...
@@ -85,10 +85,8 @@ class FormProgram:
         self._writer, self._stretch_writer, self._known = (
             (FormWriter, StretchWriter, {}) if beside is None else beside.writers()
         )
-        if device.records is not None:
-            from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedStretch
-
-            self._writer, self._stretch_writer = CountedForm, CountedStretch
+        if device.compiled_part is not None:
+            self._writer, self._stretch_writer = device.compiled_part.writers
         self.start, self.end = segment.start, segment.end
         count = self.slot_count = (self.end - self.start) // 4 + 8
         self.begins = np.zeros(count, bool)

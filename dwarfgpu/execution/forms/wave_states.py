@@ -169,6 +169,10 @@ class WaveStates:
         """Say where waves count, by their calls."""
         self._longs[rows, Place.RECORDS // 8], self._longs[rows, Place.WAY // 8] = distances, ways
 
+    def put_watched(self, rows: Any, ranges: Any) -> None:
+        """Say which memory of waves is watched, and whether their returns are seen."""
+        self._longs[rows, Place.WATCHED // 8 : Place.RETURNS_SEEN // 8 + 1] = ranges
+
     def next_slots(self, rows: Any) -> Any:
         """Return where waves go at the end of a block."""
         return self._longs[rows, Place.NEXT // 8]
