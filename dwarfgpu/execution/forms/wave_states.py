@@ -21,7 +21,7 @@ from dwarfgpu.execution.batch import (
     number_of,
     shared_calls,
 )
-from dwarfgpu.execution.forms.layout import MOST_CALLS_OF_WAVE, SCC, VECTORS, Place
+from dwarfgpu.execution.forms.layout import SCC, VECTORS, Place
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 
 if TYPE_CHECKING:
@@ -183,11 +183,10 @@ class WaveStates:
 
     def calls(self, waves: Any) -> Any:
         """Return the calls that waves have noted: in a row for each, how many there are, and the slots."""
-        first = Place.CALLS // 8
-        noted = self._longs[waves, first : first + MOST_CALLS_OF_WAVE + 1]
-        counts = noted[:, -1:]
-        slots = np.where(np.arange(MOST_CALLS_OF_WAVE) < counts, noted[:, :-1], 0)
-        return np.concatenate((counts, slots), axis=1)
+        first, counts = Place.CALLS // 8, self._longs[waves, Place.CALL_COUNT // 8][:, None]
+        most = int(counts.max(initial=0))
+        slots = self._longs[waves, first : first + most]
+        return np.concatenate((counts, np.where(np.arange(most) < counts, slots, 0)), axis=1)
 
     def put_calls(self, waves: Any, slots: list[int]) -> None:
         """Let waves have noted calls."""
