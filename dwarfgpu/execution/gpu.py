@@ -60,8 +60,8 @@ class Gpu(Machine):
         self.source: Any = None
         """What the source says of accesses (`SourceAccesses`), for checks; None if nobody reads it."""
         self.jit = "auto"
-        """What is compiled: blocks that run often (``auto``, if llvmlite is installed), all blocks (``on``), each form
-        of an instruction (``forms``), or nothing (``off``)."""
+        """What executes instructions: compiled functions of their forms, once a process has run for some time
+        (``auto``, if llvmlite is installed) or at once (``on``), or Python (``off``)."""
         self.keeps_code = True
         """Whether compiled code is kept on disk for the next time."""
         self.work_ahead: StartingWaves | None = None

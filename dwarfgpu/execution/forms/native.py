@@ -37,8 +37,8 @@ def is_available(*, is_wanted: bool = False) -> bool:
     """
     is_there = find_spec("llvmlite") is not None
     if is_wanted and (not is_there or _binding() is None):
-        hint = "install the package llvmlite, or let blocks be interpreted"
-        raise UsageError("blocks are compiled by llvmlite, which is not installed", kind="needs_package", hint=hint)
+        hint = "install the package llvmlite, or let Python execute instructions (`off`)"
+        raise UsageError("kernels are compiled by llvmlite, which is not installed", kind="needs_package", hint=hint)
     return is_there
 
 
