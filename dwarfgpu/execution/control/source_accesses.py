@@ -78,6 +78,8 @@ class SourceAccesses:
         self._alignments: dict[int, Alignment | None] = {}
         self._named: dict[int, list[str]] = {}
         """The arrays that the line of an instruction names, if it says what it accesses."""
+        self._owned: dict[str, list[tuple[str | None, Any]]] = {}
+        """Variables by name, each with the function that it belongs to."""
         self._places: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, ...]] = {}
         self._items: dict[str, bool] = {}
         self._local_places: dict[int, tuple[NamedArray, ...]] = {}
@@ -197,7 +199,7 @@ class SourceAccesses:
         known = {each.name for each in self.running.local_objects}
         for name in {*self._named[pc], *(known & {*_WORDS.findall(code)})}:  # also those that are no arrays
             objects = [each for each in self.running.local_objects if each.name == name]
-            variables = [each for each in self._variables.get(name, ()) if owner_of(each) in functions]
+            variables = self._variables_of(name, functions)
             located = ((each.repaired for each in variable.locations()) for variable in variables)
             if not objects and all(any(text != "DW_OP_LLVM_undefined" for text in each) for each in located):
                 continue  # it is elsewhere
@@ -233,7 +235,7 @@ class SourceAccesses:
         if any(self._may_refer(name, functions) for name in {*_WORDS.findall(code), "this"}):
             return []
         for name in {match[1] for pattern in (_ARRAY, _FOLLOWED, _STARRED) for match in pattern.finditer(code)}:
-            kinds = {type(resolved(each.type)) for each in self._variables.get(name, ()) if owner_of(each) in functions}
+            kinds = {type(resolved(each.type)) for each in self._variables_of(name, functions)}
             if Pointer in kinds and name not in self._arguments:
                 return []
             if Array in kinds or self._arguments.get(name) == LOCAL:
@@ -242,7 +244,7 @@ class SourceAccesses:
 
     def _may_refer(self, name: str, functions: set[str | None]) -> bool:
         """Return whether a name is a reference, or the object of a method: it may be anywhere."""
-        kinds = (resolved(each.type) for each in self._variables.get(name, ()) if owner_of(each) in functions)
+        kinds = (resolved(each.type) for each in self._variables_of(name, functions))
         return any(isinstance(kind, Pointer) and (name == "this" or kind.sign != "*") for kind in kinds)
 
     @cached_property
@@ -316,9 +318,9 @@ class SourceAccesses:
         patterns = _FOLLOWED, _STARRED, _MEMBER
         matches = ((match, pattern is _MEMBER) for pattern in patterns for match in pattern.finditer(code))
         for name, member, is_own in sorted({(match[1], match[2] or "", is_own) for match, is_own in matches}):
-            for variable in self._variables.get(name, ()):
+            for variable in self._variables_of(name, functions):
                 kind = resolved(variable.type)
-                if owner_of(variable) not in functions or (is_own and not isinstance(kind, Struct)):
+                if is_own and not isinstance(kind, Struct):
                     continue
                 target = kind.to.get() if isinstance(kind, Pointer) else kind
                 target = kind.element if isinstance(kind, Array) and not kind.is_vector else target
@@ -327,6 +329,12 @@ class SourceAccesses:
                     size = natural(accessed, text, its_member)
                     names = getattr(accessed, "name", None) or "object", its_member
                     yield None if size is None else (size, ".".join(filter(None, names)))
+
+    def _variables_of(self, name: str, functions: set[str | None]) -> list[Any]:
+        """Return the variables of some functions that have a name."""
+        if name not in self._owned:
+            self._owned[name] = [(owner_of(each), each) for each in self._variables.get(name, ())]
+        return [variable for owner, variable in self._owned[name] if owner in functions]
 
     @cached_property
     def _variables(self) -> dict[str, list[Any]]:

@@ -239,8 +239,7 @@ class PointerForm(FollowedForm):
     def resolved(self, lanes: str, space: int) -> str:
         if space == PRIVATE_SPACE or self._access is None:
             return super().resolved(lanes, space)
-        number = self._array() if space == FLAT_SPACE else None
-        if number is not None:
+        if space == FLAT_SPACE and self._array() is not None:
             space = NOT_LOCAL_SPACE
         is_load = action_of(self._access, self.generation).operation == LOAD
         rows = self._cell(PointerCell.READABLE if is_load else PointerCell.WRITABLE)
@@ -400,6 +399,17 @@ class PointerForm(FollowedForm):
 class PointerStretch(PointerForm, StretchWriter):
     """Writes a stretch of such waves."""
 
+    def _cell(self, cell: PointerCell) -> str:
+        key = "cell", cell
+        if key not in self._known:
+            self._known[key] = super()._cell(cell)
+        return self._known[key]
+
+    def _private_distance(self) -> str:
+        if "distance" not in self._known:
+            self._known["distance"] = super()._private_distance()
+        return self._known["distance"]
+
     @contextmanager
     def where(self, condition: str) -> Iterator[str]:
         """What is remembered inside holds only there."""
@@ -459,11 +469,11 @@ class TouchedWords(ProvenanceWords):
             self.cells.append(self.form.cell(register))
 
 
-class WrittenWords(ProvenanceWords):
+class WrittenWords(TouchedWords):
     """Writes provenance as LLVM IR: of vector operations in rows, of scalar ones as numbers."""
 
     def __init__(self, form: PointerForm, instruction: GpuInstruction) -> None:
-        self.form = form
+        super().__init__(form)
         self.vectors = form.one if instruction.name[0] == "s" else form.vectors
         self._words: dict[Register, str] = {}
         self._cells: dict[str, Cell] = {}
@@ -505,9 +515,6 @@ class WrittenWords(ProvenanceWords):
     def shifted(self, count: GpuOperand, word: str, low: str, high: str) -> str:
         return word if count.value == WORD_BITS else self(OTHER, low, high)
 
-    def moved(self, word: str) -> str:
-        return word
-
     def of_lane(self, word: str, lane: GpuOperand | None = None) -> str:
         if word == NONE:
             return word
@@ -516,9 +523,3 @@ class WrittenWords(ProvenanceWords):
             return form.load("i32", form.pointer_row(cell))
         number = first_lane(form) if lane is None else lane_of(form, form.scalar(lane, 32))
         return form.load("i32", form.lane_at(form.pointer_row(cell), number))
-
-    def forget(self, file: str, first: int) -> None:
-        """Has no text."""
-
-    def set_lane(self, register: Register, word: str, lane: GpuOperand) -> None:
-        """Is written elsewhere."""
