@@ -77,10 +77,13 @@ class Breakpoint:
         *,
         kind: str = BREAK,
         text: str = "",
+        guard: Callable[[WaveBatch], Callable[[Any], None] | None] | None = None,
     ) -> None:
         self.number = number
         self.addresses = list(addresses)
         self.holds = holds
+        self.guard = guard
+        """Gives what writes the condition for compiled code, as it is where a batch stands; None where it cannot."""
         self.kind = kind
         self.text = text
         """The place, the expression, or what is caught."""

@@ -281,6 +281,8 @@ class Device:
         """
         self._refresh()
         self.use_compiled()
+        if self.compiled is not None:
+            self.compiled.end_guards()
         self.halt = None
         self.is_interrupted = False
         self.stops_at_faults = stops_at_faults
@@ -539,7 +541,19 @@ class Device:
             self.halt = Halt(halts.BREAKPOINT, point.reason, batch.pc, hits[point], tuple(hits))
         if self.halt is None:
             batch.passed = NOWHERE
+            self._guard(batch)
         return self.halt is not None
+
+    def _guard(self, batch: WaveBatch) -> None:
+        """Let compiled code pass the breakpoints at an instruction in this run while their conditions are false."""
+        compiled = self.compiled
+        if compiled is None or batch.pc in compiled.guarded or not compiled.executes(batch):
+            return
+        enabled = [point for point in self.breakpoints[batch.pc] if point.is_enabled]
+        if all(point.is_reached and point.guard is not None for point in enabled):
+            guards = [guard for point in enabled if point.guard is not None and (guard := point.guard(batch))]
+            if len(guards) == len(enabled):
+                compiled.guard(batch, guards)
 
     def stops_at(self, end: Breakpoint, batch: WaveBatch) -> bool:
         """Stop a batch where a function says so, unless it was asked here before."""

@@ -197,6 +197,7 @@ class Debugging:
         if moved is not None:
             raise UsageError(moved)
         point.addresses, point.holds = addresses, lambda arrival: self._stopping(point, arrival)
+        point.guard = lambda batch: self.running.guard(point.condition, batch)
         self.device.add_breakpoint(point)
 
     def remove(self, point: Breakpoint) -> None:
@@ -711,7 +712,7 @@ class Debugging:
         last = LastStop(self.device.executed)
         enabled = [point for point in self.points if point.is_enabled and point.texts is None]
         points = [
-            Breakpoint(point.number, point.addresses, partial(self._record, last, point))
+            Breakpoint(point.number, point.addresses, partial(self._record, last, point), guard=point.guard)
             for point in enabled
             if point.addresses
         ]

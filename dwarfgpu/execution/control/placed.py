@@ -8,7 +8,6 @@ integers is then an operation on arrays (20 times as fast), and a trace of lines
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,22 @@ import numpy as np
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.batch import NOTHING, UNSET, WaveBatch, number_of
+from dwarfgpu.execution.batch import UNSET, VCC, VCC_HI, WaveBatch, number_of
+from dwarfgpu.execution.control.placed_columns import (
+    OPERATIONS,
+    Combined,
+    Converted,
+    LaneNumbers,
+    PrivateColumn,
+    ScalarColumn,
+    Unplaced,
+    VectorColumn,
+    Viewed,
+    constant,
+    non_zero,
+)
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
+from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.expr.locations import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -41,19 +54,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.states.program import Attached
 
-Column = Callable[["WaveBatch"], Any]
-"""What gives an array that fits ``[wave, lane]``; it raises `Unplaced` where that is not known."""
 MOST = 8
 """The values of the registers that one place is remembered for, such as the frame bases of a recursive function."""
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
-}  # fmt: skip
-_CHANGED: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
-
-
-class Unplaced(Exception):
-    """An expression, or a part of it, is none that can be read as a column."""
 
 
 @frozen(eq=False)
@@ -70,6 +72,17 @@ class Discovery:
             return all(_register(batch, place) == value for place, value in self.registers)
         return False
 
+    def guard(self, writer: Any) -> None:
+        """Write that a `GuardedForm` refuses where this does not hold, or where a lane has the flag that was found."""
+        for place, value in self.registers:
+            if place < 0:
+                writer.refuse_unless_executing(value)
+            elif place in (VCC, VCC_HI):
+                raise UnknownInstruction("a condition that depends on VCC")
+            else:
+                writer.refuse_unless_equal(place, value)
+        writer.refuse_if_any(self.found.write(writer))
+
 
 class Discoveries:
     """What a function finds at places in the code, for as long as it holds."""
@@ -83,18 +96,23 @@ class Discoveries:
 
     def at(self, batch: WaveBatch) -> Any:
         """Return what is found where waves are; None where nothing can be."""
+        finding = self.discovery(batch)
+        return None if finding is None else finding.found
+
+    def discovery(self, batch: WaveBatch) -> Discovery | None:
+        """Return what is found where waves are, with how long it holds."""
         known = self._known.setdefault(batch.pc, [])
         if known is None or self._device.machine.has_gaps:
             return None
         for finding in known:
             if finding.holds(batch):
-                return finding.found
+                return finding
         new = self._finding(batch) if len(known) < MOST else None
         if new is None:
             self._known[batch.pc] = None
             return None
         known.append(new)
-        return new.found
+        return new
 
     def _finding(self, batch: WaveBatch) -> Discovery | None:
         machine = self._device.written(batch)
@@ -122,7 +140,7 @@ def _register(batch: WaveBatch, place: int) -> int:
 # --- One variable -------------------------------------------------------------------------------------------------
 
 
-def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[Column, np.dtype[Any]]:
+def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[LaneNumbers, np.dtype[Any]]:
     """Return what reads a scalar in the lanes of waves, and the type of its bits, which have no sign."""
     if places_of(variable.frame, variable, tuple(range(device.lanes)), 1) is not None:
         raise Unplaced  # lanes are at places of their own
@@ -147,45 +165,10 @@ def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[Colum
     name, number = storage.register.name[:1], storage.register.name[1:]
     is_own_lane = not isinstance(offset, int) and bool((offset == lanes.lane * np.uint64(32)).all())
     if name == "v" and number.isdecimal() and is_own_lane:
-        return _of_vector(int(number), type_), type_
+        return VectorColumn(int(number), type_), type_
     if name == "s" and number.isdecimal() and isinstance(offset, int) and not offset:
-        return _of_scalar(int(number), type_), type_
+        return ScalarColumn(int(number), type_), type_
     raise Unplaced
-
-
-@frozen
-class PrivateColumn:
-    """A column of numbers at one private address of all lanes."""
-
-    device: Device
-    address: int
-    size: int
-
-    def __call__(self, batch: WaveBatch) -> Any:
-        count = max(1, self.size // 4)
-        words = self.device.memory.private_numbers(batch, self.address, min(self.size, 4), count)
-        if words is None:
-            raise Unplaced
-        return words[0] if count == 1 else words[0] | words[1].astype(np.uint64) << np.uint64(32)
-
-
-def _of_vector(number: int, type_: Any) -> Column:
-    def read(batch: WaveBatch) -> Any:
-        if batch.vector[number] is NOTHING:
-            raise Unplaced
-        return batch.vector[number].astype(type_)
-
-    return read
-
-
-def _of_scalar(number: int, type_: Any) -> Column:
-    def read(batch: WaveBatch) -> Any:
-        value = batch.scalar[number]
-        if value is UNSET:
-            raise Unplaced
-        return np.asarray([[value]] if isinstance(value, int) else value).astype(type_)
-
-    return read
 
 
 # --- The variables of a frame ------------------------------------------------------------------------------------
@@ -204,7 +187,7 @@ class PlacedVariable:
     """Whether its location is one of a list, which need not hold wherever it is in scope."""
     begins_here: bool
     """Whether a location of the list begins there."""
-    column: Column | None = None
+    column: LaneNumbers | None = None
     """What reads its bits; None if only the frame can tell."""
     is_text_of_bits: bool = False
     """Whether its text follows from its bits and the type alone, and not from what a pointer leads to."""
@@ -246,7 +229,7 @@ def variables_in(frame: Frame, lanes: LaneSet, device: Device) -> list[PlacedVar
 def _placed(variable: Variable, lanes: LaneSet, device: Device) -> PlacedVariable:
     kind = scalar_of(variable.type)
     is_pointer = kind is None or kind.kind in ("pointer", "bytes")
-    column: Column | None = None
+    column: LaneNumbers | None = None
     try:
         column, _bits = column_of(variable, lanes, device)
     except Unavailable:
@@ -278,21 +261,20 @@ def memory_of(variable: Variable, lanes: LaneSet) -> tuple[str, int] | None:
 # --- Conditions ---------------------------------------------------------------------------------------------------
 
 
-def condition_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
+def condition_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], LaneNumbers]:
     """Return what finds a condition of integers as a column of flags; with a function, only in frames of it."""
     find = number_in(text, function)
 
-    def flags(frame: Frame, lanes: LaneSet, device: Device) -> Column:
-        column = find(frame, lanes, device)
-        return lambda batch: column(batch) != 0
+    def flags(frame: Frame, lanes: LaneSet, device: Device) -> LaneNumbers:
+        return non_zero(find(frame, lanes, device))
 
     return flags
 
 
-def number_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
+def number_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], LaneNumbers]:
     """Return what finds an expression of integers as a column; with a function, only in frames of it."""
 
-    def find(frame: Frame, lanes: LaneSet, device: Device) -> Column:
+    def find(frame: Frame, lanes: LaneSet, device: Device) -> LaneNumbers:
         if function not in (None, frame.function or frame.name) or (
             frame.state.remembered and frame.state.remembered.macros
         ):
@@ -314,52 +296,49 @@ class _Terms:
         self._lanes = lanes
         self._device = device
 
-    def variable(self, variable: Any) -> tuple[Column, Type]:
+    def variable(self, variable: Any) -> tuple[LaneNumbers, Type]:
         if not isinstance(variable, Variable):
             raise Unplaced
-        type_ = _number_type(variable.type)
         column, _bits = column_of(variable, self._lanes, self._device)
-        return lambda batch: column(batch).view(type_), variable.type
+        return Viewed(column, _number_type(variable.type)), variable.type
 
-    def term(self, node: Any) -> tuple[Column, Type]:
+    def term(self, node: Any) -> tuple[LaneNumbers, Type]:
         if isinstance(node, Name):
             return self.variable(self._evaluator.meaning(node))
         if isinstance(node, (Integer, Character, Boolean)):
             operand = self._evaluator.operand(node)
-            number = np.array([[operand.bits]], np.uint64).astype(_number_type(operand.type))
-            return lambda _batch: number, operand.type
-        if isinstance(node, Unary) and node.operator in ("!", *_CHANGED):
+            return constant(int(operand.bits), _number_type(operand.type)), operand.type
+        if isinstance(node, Unary) and node.operator in ("!", "-", "~", "+"):
             return self._unary(node.operator, *self.term(node.operand))
         if isinstance(node, Binary):
             return self._binary(node.operator, *self.term(node.left), *self.term(node.right))
         raise Unplaced
 
-    def _unary(self, sign: str, column: Column, kind: Type) -> tuple[Column, Type]:
+    def _unary(self, sign: str, column: LaneNumbers, kind: Type) -> tuple[LaneNumbers, Type]:
         if sign == "!":
-            return self._flags(lambda batch: column(batch) == 0)
+            return self._flags(Combined("==", column, constant(0, column.type)))
         promoted = self._compute.promoted(kind)
-        type_, change = _number_type(promoted), _CHANGED[sign]
-        return lambda batch: change(column(batch).astype(type_, copy=False)), promoted
+        type_ = _number_type(promoted)
+        number = Converted(column, type_)
+        if sign == "-":
+            return Combined("-", constant(0, type_), number), promoted
+        return (number if sign == "+" else Combined("^", number, constant(-1, type_))), promoted
 
-    def _binary(self, sign: str, left: Column, left_kind: Type, right: Column, right_kind: Type) -> tuple[Column, Type]:
-        if sign in ("&&", "||"):
-            both = np.logical_and if sign == "&&" else np.logical_or
-            return self._flags(lambda batch: both(left(batch) != 0, right(batch) != 0))
-        if sign not in _OPERATORS:
+    def _binary(
+        self, sign: str, left: LaneNumbers, left_kind: Type, right: LaneNumbers, right_kind: Type
+    ) -> tuple[LaneNumbers, Type]:
+        if sign not in OPERATIONS:
             raise Unplaced
+        if sign in ("&&", "||"):
+            return self._flags(Combined(sign, non_zero(left), non_zero(right)))
         kind = self._compute.common(left_kind, right_kind)
         type_ = _number_type(kind)
-        compute: Callable[[Any, Any], Any] = _OPERATORS[sign]
-
-        def column(batch: WaveBatch) -> Any:
-            return compute(left(batch).astype(type_, copy=False), right(batch).astype(type_, copy=False))
-
+        column = Combined(sign, Converted(left, type_), Converted(right, type_))
         return self._flags(column) if sign in COMPARISONS else (column, kind)
 
-    def _flags(self, column: Column) -> tuple[Column, Type]:
+    def _flags(self, column: LaneNumbers) -> tuple[LaneNumbers, Type]:
         truth = self._compute.model.truth
-        type_ = _number_type(truth)
-        return lambda batch: column(batch).astype(type_), truth
+        return Converted(column, _number_type(truth)), truth
 
 
 def _number_type(kind: Type) -> np.dtype[Any]:

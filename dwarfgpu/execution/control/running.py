@@ -22,7 +22,6 @@ from dwarfgpu.execution import halts
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.control.checkpoints import keep_launch
-from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.execution.halts import Halt
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival
     from dwarfgpu.execution.control.check_report import NamedFinding
+    from dwarfgpu.execution.control.placed import Discoveries
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.argument_values import PlannedBuffer
@@ -393,6 +393,7 @@ class Running(ShownInNotebooks):
         """Let waves stop at a breakpoint only where a condition is true."""
         if condition is not None:
             point.condition, point.holds = condition, partial(self.truth, condition, number=point.number)
+            point.guard = partial(self.guard, condition)
 
     def missed_text(self, place: str, points: Iterable[Breakpoint], condition: str | None = None) -> str | None:
         """Return that no lane has reached a place where breakpoints are, or none with the condition; None if one has.
@@ -463,12 +464,24 @@ class Running(ShownInNotebooks):
             where = "here" if len(addresses) == 1 else f"at {len(reasons)} of {len(addresses)} places"
             yield f"{name} has no value {where}, so waves that come there stop whatever `{text}` is: {reasons[0]}"
 
-    def flags(self, text: str, batch: WaveBatch, device: Device, function: Die | str | None = None) -> Any:
-        """Return in which lanes a condition is true as far as it is a column, of frames of ``function``; else None."""
+    def _discoveries(self, text: str, device: Device, function: Die | str | None = None) -> Discoveries:
+        from dwarfgpu.execution.control.placed import Discoveries, condition_in  # for those who ask
+
         key = text, function
         if key not in self._conditions:
             self._conditions[key] = Discoveries(self.attached, device, condition_in(text, function))
-        column, shape = self._conditions[key].at(batch), (batch.count, batch.lanes)
+        return self._conditions[key]
+
+    def guard(self, text: str | None, batch: WaveBatch) -> Callable[[Any], None] | None:
+        """Return what writes that compiled code leaves waves to Python where a condition may be true, if it can be."""
+        found = None if text is None else self._discoveries(text, self.machine.device).discovery(batch)
+        return None if found is None else found.guard
+
+    def flags(self, text: str, batch: WaveBatch, device: Device, function: Die | str | None = None) -> Any:
+        """Return in which lanes a condition is true as far as it is a column, of frames of ``function``; else None."""
+        from dwarfgpu.execution.control.placed_columns import Unplaced
+
+        column, shape = self._discoveries(text, device, function).at(batch), (batch.count, batch.lanes)
         with suppress(Unplaced):
             flags = None if column is None else column(batch)
             return flags if flags is None or flags.shape == shape else np.broadcast_to(flags, shape)

@@ -15,15 +15,8 @@ from dwarfgpu.execution.access_shapes import FLAT, LOCAL
 from dwarfgpu.execution.batch import VCC, WaveBatch, return_addresses
 from dwarfgpu.execution.control.lane_accesses import LOAD, STORE, LaneAccess, LaneAccesses, place_in
 from dwarfgpu.execution.control.line_accesses import UNSET, AccessNames, LineAccesses, NamedPlace
-from dwarfgpu.execution.control.placed import (
-    Discoveries,
-    PlacedVariable,
-    PrivateColumn,
-    Unplaced,
-    has_elements,
-    memory_of,
-    variables_in,
-)
+from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, has_elements, memory_of, variables_in
+from dwarfgpu.execution.control.placed_columns import PrivateColumn, Unplaced
 from dwarfgpu.execution.control.returned import ReturnType, return_type
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.execution.faults import MachineFault

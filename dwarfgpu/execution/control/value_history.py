@@ -15,7 +15,8 @@ import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
-from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
+from dwarfgpu.execution.control.placed import Discoveries, number_in
+from dwarfgpu.execution.control.placed_columns import Unplaced
 from dwarfgpu.execution.control.report import absent_element
 from dwarfgpu.execution.control.shared_places import SharedPlaces
 from dwarfgpu.execution.halts import executing

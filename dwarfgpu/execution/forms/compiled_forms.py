@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
 from dwarfgpu.execution.forms.compiled_rounds import SPAN, CompiledRound
@@ -21,6 +21,11 @@ from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.decoder import has_banks
 from dwarfgpu.isa.instruction import CALLS, JUMPS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.execution.forms.guarded_forms import Guard
 
 HOT = 1 << 16
 """How many waves have been at an instruction before a stretch is compiled from there on.
@@ -84,6 +89,8 @@ class CompiledForms:
         self._table = MemoryTable() if self.beside is None else MemoryTable(self.beside.hidden)
         self._programs: dict[tuple[int, int, bool | None, Any], FormProgram] = {}
         """By the start, MODE, where waves run one after the other whether they are many, and what writes forms."""
+        self.guarded: set[int] = set()
+        """The addresses of breakpoints whose forms are guarded."""
         self._counts = device.register_counts
         self.cells = (ctypes.c_uint64 * len(TurnCell))()
         self.place = ctypes.addressof(self.cells)
@@ -129,6 +136,19 @@ class CompiledForms:
         """Let waves leave forms at an address."""
         for program in self._programs.values():
             program.forget(address)
+
+    def guard(self, batch: WaveBatch, guards: Sequence[Guard]) -> None:
+        """Let waves pass the breakpoints where a batch is, while a form that is guarded does not refuse."""
+        self.guarded.add(batch.pc)
+        program = self._program(batch.pc, batch.mode)
+        if program is not None:
+            program.guard(batch.pc, guards)
+
+    def end_guards(self) -> None:
+        """Let waves leave forms at all breakpoints, whose conditions may have changed."""
+        for address in self.guarded:
+            self.forget(address)
+        self.guarded.clear()
 
     def entered(self, batch: WaveBatch) -> WaveBatch:
         """Return a batch with its registers where forms have them, if forms can reach all memory."""

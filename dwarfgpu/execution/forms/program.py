@@ -22,6 +22,7 @@ from dwarfgpu.isa.semantics.llvm import NotWritten
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.device_memory import MemorySegment
+    from dwarfgpu.execution.forms.guarded_forms import Guard
     from dwarfgpu.isa.instruction import GpuInstruction
 
 AHEAD = 400
@@ -147,6 +148,23 @@ class FormProgram:
                 self._content[(first - self.start) // 4, HEAT:NUMBERS] = 0
                 del self._stretches[first]
 
+    def guard(self, address: int, guards: Sequence[Guard]) -> None:
+        """Fill the slot of an instruction with breakpoints, whose form refuses where a condition is true."""
+        from dwarfgpu.execution.forms.guarded_forms import GuardedForm
+
+        instruction = self._device.instruction(address, self._mode)
+        plain = self._form(instruction, address) if self._writer is FormWriter else None
+        if plain is None or plain.rule & Rule.IS_NOTED:
+            return
+        can_be_asked = bool(plain.rule & Rule.IN_STEP)
+        writer = GuardedForm(guards, can_be_asked=can_be_asked, address=address, **self._options())
+        try:
+            form = write_form(writer, instruction, address - self.start, self.end - address)
+            self._put({address: form})
+        except (UnknownInstruction, NotWritten):
+            return
+        self._words[(address - self.start) // 4, HEAT // 4] = COLD
+
     def extend(self, start: int) -> None:
         """Let the loop around an address, or straight code from there on, be one function from now on."""
         self._words[(start - self.start) // 4, HEAT // 4] = COLD
@@ -189,16 +207,21 @@ class FormProgram:
 
     def _part_at(self, address: int) -> StretchPart | None:
         """Return an instruction that can be a part of a loop."""
-        if not (self.start <= address < self.end and self._longs[(address - self.start) // 4, 0]):
+        if not self._has_plain_form(address):
             return None
         instruction = self._device.instruction(address)
         part = StretchPart(instruction, address, self._written(instruction, address))
         return None if part.form.rule & Rule.IS_NOTED else part
 
+    def _has_plain_form(self, address: int) -> bool:
+        """Return whether the slot of an address is filled, and no breakpoint is there."""
+        is_filled = self.start <= address < self.end and self._longs[(address - self.start) // 4, 0]
+        return bool(is_filled) and address not in self._device.breakpoints
+
     def _straight(self, start: int) -> Iterator[StretchPart]:
         """Yield the instructions from an address on that have forms."""
         address = start
-        while self.start <= address < self.end and self._longs[(address - self.start) // 4, 0]:
+        while self._has_plain_form(address):
             instruction = self._device.instruction(address, self._mode)
             yield StretchPart(instruction, address, self._written(instruction, address))
             address += instruction.size
