@@ -104,6 +104,8 @@ class CompiledForms:
         if self.library is None and not self.problem and self._waited >= self.wait:
             try:
                 self.library = library(keeps_code=self.device.machine.keeps_code)
+                if self.beside is not None:
+                    self.beside.prepare(self.library)
             except CompilerError as error:
                 self.problem = str(error)
         if self.library is not None and self.device.compiled_part is not None:

@@ -26,7 +26,7 @@ class FormLibrary:
         self._machine.load(DISPATCHER, 1, self._code)  # kernels then run 1.3 times as fast; forms would gain nothing
         for name in FUNCTIONS:
             self._machine.share(name)
-        self._can_count = False
+        self._called: set[str] = set()
         function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
         self.run: Callable[[int], int] = function(self._machine.address(RUN))
         self.round: Callable[[int], int] = function(self._machine.address(ROUND))
@@ -53,16 +53,14 @@ class FormLibrary:
                 self._machine.load("\n".join((*declared.values(), *functions)), level, self._code)
                 self._functions |= {text: self._machine.address(name) for text, name in names.items()}
 
-    def let_count(self) -> None:
-        """Compile what forms call that count."""
-        from dwarfgpu.execution.forms.counting_functions import DECLARED, FUNCTIONS
-
+    def let_call(self, functions: str, names: Iterable[str]) -> None:
+        """Compile what some forms call, if it is not compiled yet."""
         with self._lock:
-            if not self._can_count:
-                self._machine.load(FUNCTIONS, 1, self._code)
-                for name in DECLARED:
+            if functions not in self._called:
+                self._machine.load(functions, 1, self._code)
+                for name in names:
                     self._machine.share(name)
-                self._can_count = True
+                self._called.add(functions)
 
     def function(self, text: str) -> int:
         """Return the address of a form that has been compiled."""

@@ -58,7 +58,9 @@ class InstructionRecords:
 
     def prepare(self, library: FormLibrary) -> None:
         """Compile what these forms call."""
-        library.let_count()
+        from dwarfgpu.execution.forms.counting_functions import DECLARED, FUNCTIONS
+
+        library.let_call(FUNCTIONS, DECLARED)
 
     def enter(self, program: FormProgram, batch: FormBatch) -> bool:
         """Let waves count where their calls have led them; return whether there is room for that."""

@@ -54,6 +54,9 @@ class MarkedWaves:
         """Return whether compiled code can reach all marks."""
         return self._table.can_reach_all(self.check.memory)
 
+    def prepare(self, library: Any) -> None:
+        """Compile what forms call: nothing more."""
+
     def hidden(self) -> tuple[int, ...]:
         """Return the segments of global memory that forms do not reach: none."""
         return ()

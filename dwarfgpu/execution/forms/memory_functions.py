@@ -898,17 +898,28 @@ declare i32 @llvm.usub.sat.i32(i32, i32)
 
 def _definitions() -> Iterator[str]:
     """Yield the functions."""
-    yield from (_FIND, _REACH_WORDS)
+    yield _FIND
     for lanes in (32, 64):
-        yield from (_resolve(lanes), _local(lanes), _beside(lanes), _marks(lanes), _pointers(lanes))
+        yield from (_resolve(lanes), _local(lanes), _beside(lanes), _marks(lanes))
         yield from (_Move(name, lanes).read() for name in (READ, READ_LOCAL))
         yield from (_Move(name, lanes).write() for name in (WRITE, WRITE_LOCAL))
 
 
 MEMORY_FUNCTIONS = "".join((_OUTSIDE, _outside(CHUNK), _outside(2 * CHUNK), *_definitions()))
 """The text of all of them."""
-DECLARED = {
-    name: f"declare {result} @{name}({re.sub(' %[a-z]+', '', parameters)})"
-    for result, name, parameters in re.findall(r"^define (\w+) @(\w+)\((.*)\)", MEMORY_FUNCTIONS, re.MULTILINE)
-}
+_REDUCED = "".join(f"declare i32 @llvm.vector.reduce.or.v{lanes}i32(<{lanes} x i32>)\n" for lanes in (32, 64))
+
+
+def _declarations(text: str) -> dict[str, str]:
+    found = re.findall(r"^define (\w+) @(\w+)\((.*)\)", text, re.MULTILINE)
+    return {
+        name: f"declare {result} @{name}({re.sub(' %[a-z]+', '', parameters)})" for result, name, parameters in found
+    }
+
+
+DECLARED = _declarations(MEMORY_FUNCTIONS)
 """How forms declare what they call."""
+_SEARCHES = "\n".join(DECLARED[name] for name in (FIND, f"{RESOLVE}32", f"{RESOLVE}64"))
+POINTER_FUNCTIONS = "".join((_OUTSIDE, _REDUCED, _SEARCHES, _REACH_WORDS, _pointers(32), _pointers(64)))
+"""The text of those that forms call which follow pointers."""
+POINTERS_DECLARED = _declarations(POINTER_FUNCTIONS)

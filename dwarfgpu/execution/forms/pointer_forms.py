@@ -36,12 +36,12 @@ from dwarfgpu.execution.forms.followed_forms import FollowedForm, runs
 from dwarfgpu.execution.forms.form_writer import CONSTANTS, LONG, LOW, WORD, Move, Rows, nothing
 from dwarfgpu.execution.forms.layout import SCC, ArrayField, Place, PointerCell
 from dwarfgpu.execution.forms.memory_functions import (
-    DECLARED,
     FLAT_SPACE,
     IN_ARRAY,
     IN_OWN_ARRAY,
     NOT_LOCAL_SPACE,
     POINTER,
+    POINTERS_DECLARED,
     PRIVATE_SPACE,
     PUT,
     PUT_ROW,
@@ -87,6 +87,13 @@ class PointerForm(FollowedForm):
         """The number of the buffer that an address belongs to, 0 for none."""
         self._reached: tuple[str, str] | None = None
         """The distance of a number of a lane to the next, and how far its provenance is from it; 0 if it has none."""
+
+    def helper(self, name: str) -> str:
+        own = f"{name}{self.lanes}"
+        if own not in POINTERS_DECLARED:
+            return super().helper(name)
+        self.ir.declared[own] = POINTERS_DECLARED[own]
+        return f"@{own}"
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
@@ -251,7 +258,7 @@ class PointerForm(FollowedForm):
         return step
 
     def resolved_word(self, address: str) -> str:
-        self.ir.declared[REACH_WORDS] = DECLARED[REACH_WORDS]
+        self.ir.declared[REACH_WORDS] = POINTERS_DECLARED[REACH_WORDS]
         numbers = f"ptr %wave, ptr {self.followed()}, {address}, i64 {self._buffer}, ptr {self.room('found', 1, 'ptr')}"
         return self.ir.put(f"call i64 @{REACH_WORDS}({numbers})")
 

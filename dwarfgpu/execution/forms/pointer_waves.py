@@ -10,6 +10,7 @@ import numpy as np
 from dwarfgpu.execution.batch import NOTHING, SCALARS, UNSET, WaveBatch
 from dwarfgpu.execution.checks.provenance import PointerColumns, known, simple
 from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.execution.forms.memory_functions import POINTER_FUNCTIONS, POINTERS_DECLARED
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.pointer_table import ArraysOfLines, PointerTable
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
@@ -91,6 +92,10 @@ class PointerWaves:
     def can_reach_all(self) -> bool:
         """Return whether compiled code can reach all provenance."""
         return True
+
+    def prepare(self, library: Any) -> None:
+        """Compile what forms call."""
+        library.let_call(POINTER_FUNCTIONS, POINTERS_DECLARED)
 
     def hidden(self) -> tuple[int, ...]:
         """Return the segments of global memory that forms do not reach: those that have pointers, or private memory."""
