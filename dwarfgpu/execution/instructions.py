@@ -35,13 +35,14 @@ IDLE = re.compile(
 )
 """Instructions that change nothing in a machine without timing and caches."""
 _OTHERWISE_ON_GFX12_5 = re.compile(
-    r"v_(sw)?mmac?_|v_wmma_|v_cvt_\w*(fp|bf)[468]|(s_)?buffer_(load|store|atomic)"
+    r"(s_)?buffer_(load|store|atomic)"
     r"|s_get_barrier_state$"
 )
 """Operations of GFX12.5 that differ from those of GFX12 with the same names, or may: what they do is not known here.
 
-Matrices have other shapes and layouts, and resources of buffers other fields (CDNA 5 ISA document, 7.12 and 9.6).
+Resources of buffers have other fields (CDNA 5 ISA document, 9.6).
 """
+_NARROW = re.compile(r"v_cvt_\w*(fp|bf)8")
 _READ_ON_GFX12_5 = frozenset(
     f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")
 )
@@ -63,6 +64,8 @@ def _check_on_gfx12_5(instruction: GpuInstruction, writer: BlockWriter) -> None:
     is_known = not _OTHERWISE_ON_GFX12_5.match(name)
     if "scale_offset" in instruction.modifiers and instruction.encoding not in ("SMEM", "SCRATCH"):
         is_known = is_known and has_base(instruction.operand("saddr"))
+    if _NARROW.match(name):  # then floats of 8 bits have no sign (CDNA 5 ISA document, 7.12.6)
+        is_known = is_known and not instruction.modifiers.get("clamp")
     if name in ("s_setreg_b32", "s_setreg_imm32_b32"):
         number, first, size = _field_of(_immediate(instruction))
         is_mode = hardware_register(writer.processor, writer.lanes, number) in _MODES

@@ -294,21 +294,37 @@ def rows_swapped(batch: WaveBatch, left: Lanes, right: Lanes, span: int) -> tupl
     return tuple(np.stack(pair, axis=2).reshape(batch.count, batch.lanes) for pair in pairs)  # type: ignore[return-value]
 
 
-def transposed(batch: WaveBatch, words: list[Lanes], bits: int, address: Lanes) -> list[Lanes]:
-    """Return what rows of 16 lanes have of elements that each has loaded from an address (ds_read_*_tr_*).
+def source_of_gfx950(lane: Lanes, number: Lanes, count: int, _bits: int) -> Lanes:
+    """Return the lanes in a row of 16 that elements of other lanes come from.
 
-    Element ``n`` of a lane comes from the lane that the upper bits of its number in the row say, ``n`` times their
-    count further; which element of that, the lower bits say. AMD tests this on hardware (rocRoller, "Transpose
-    Instructions"), with addresses that are multiples of 16 bytes for elements of 6 bits.
+    It is the lane that the upper bits of the number in the row say, ``n`` times their count further. AMD tests this on
+    hardware (rocRoller, "Transpose Instructions"), with multiples of 16 bytes for elements of 6 bits.
     """
-    name = f"ds_read_b{32 * len(words)}_tr_b{bits}"
+    return lane // count + 16 // count * number
+
+
+def source_of_gfx12_5(lane: Lanes, number: Lanes, _count: int, bits: int) -> Lanes:
+    """Return the same of the 8 elements of a lane on GFX12.5: of 16 bits they come from the lanes of its own half.
+
+    The document has figures only; Triton's layouts and rocjitsu have these lanes.
+    """
+    return lane // 8 * 8 + number if bits == 16 else lane // 8 * 4 + number % 4 + number // 4 * 8
+
+
+def transposed(batch: WaveBatch, words: list[Lanes], bits: int, address: Lanes, source_of: Any) -> list[Lanes]:
+    """Return what rows of 16 lanes have of elements that each has loaded from an address (ds_read_*_tr_*, ds_load_tr*).
+
+    ``source_of`` says from which lane of its row each element of a lane comes, and the lower bits of the number of the
+    lane, which element of that.
+    """
+    name = f"a transposing load of {32 * len(words)} bits"
     _need_all_lanes(batch, name)
     size = 8 if len(words) == 2 else 16
     if (address % np.uint32(size)).any():
         raise UnknownInstruction(f"{name} of an address that is no multiple of {size}: no document says what it gives")
     count = 32 * len(words) // bits
     lane, number = np.arange(batch.lanes)[:, None], np.arange(count)[None, :]
-    source = (lane & ~15) + (lane & 15) // count + 16 // count * number
+    source = (lane & ~15) + source_of(lane & 15, number, count, bits)
     codes = codes_of(np.stack([_wide(word, batch) for word in words], axis=2), bits)
     result = words_of(codes[:, source, lane % count], bits)
     return [result[:, :, number] for number in range(len(words))]

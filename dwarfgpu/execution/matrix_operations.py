@@ -8,11 +8,15 @@ import numpy as np
 
 from dwarfgpu.execution.block_writer import BlockWriter, needed
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.isa.decoder import text as text_of
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, multiplied, shape_of
+from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, is_of_gfx12_5, multiplied, shape_of
 from dwarfgpu.isa.semantics.scaled_numbers import narrow_product, narrow_types
+from dwarfgpu.isa.tables import is_gfx12_5
 
 Lanes = Any
+OVERFLOW = 1 << 23
+"""MODE, FP16_OVFL: results that are too large become the largest number."""
 _FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a"}
 
 
@@ -40,6 +44,10 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
         clamps=bool(said.get("clamp")),
         is_high=bool(said.get("op_sel", 0) & 4) and writer.generation == 11,
     )
+    if is_gfx12_5(writer.processor):
+        is_large = shape.result == "f16" and writer.mode & OVERFLOW
+        if is_large or not is_of_gfx12_5(shape, modifiers):
+            raise UnknownInstruction(f"{text_of(instruction)}: what it does on {writer.processor} is not known here")
     target = instruction.destinations[0]
     left, right, third = (instruction.operand(name) for name in ("src0", "src1", "src2"))
     if left is None or right is None or third is None:
@@ -55,7 +63,8 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     texts = [_registers(writer, operand) for operand in (left, right)]
     texts.append(_registers(writer, other) if other.kind in _FILES else writer.name(constant_of(other, shape)))
     if shape.is_sparse:
-        texts.append(f"{_registers(writer, third)}[:, :, 0]")
+        kind = f".view('u{4 * third.count}')" if third.count > 1 else ""
+        texts.append(f"{_registers(writer, third)}{kind}[:, :, 0]")
     function = writer.name(writer.observed(multiplied))
     call = f"{function}({writer.name(shape)}, {writer.name(modifiers)}, {', '.join(texts)})"
     file, first, count = _FILES[target.kind], target.index, target.count
@@ -114,17 +123,18 @@ def apart(words: Lanes) -> list[Lanes]:
 
 def constant_of(operand: GpuOperand, shape: MatrixShape) -> Lanes:
     """Return a constant C as one element of its type."""
-    bits, text = max(shape.result_bits, 32), operand.text
+    kind, text = shape.addend, operand.text
+    bits = 64 if kind == "f64" else 32
     if operand.kind not in (OperandKind.CONSTANT, OperandKind.LITERAL):
         raise UnknownInstruction(f"{text} as a matrix")
     if "." in text:
-        number = {"f64": np.float64, "f16": np.float16}.get(shape.result, np.float32)(text)
+        number = {"f64": np.float64, "f16": np.float16}.get(kind, np.float32)(text)
         whole = int(number.view(f"u{number.itemsize}"))
-        if shape.result in ("f16", "bf16"):
-            whole = whole >> 16 if shape.result == "bf16" else whole
+        if kind in ("f16", "bf16"):
+            whole = whole >> 16 if kind == "bf16" else whole
             whole |= whole << 16
     else:
         whole = int(text, 0) & ((1 << bits) - 1)
-        if shape.result in ("f16", "bf16"):
+        if kind in ("f16", "bf16"):
             whole = whole & 0xFFFF | (whole & 0xFFFF) << 16
     return np.array([[[whole]]], f"u{bits // 8}")

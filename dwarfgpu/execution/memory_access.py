@@ -50,7 +50,8 @@ OUTSIDE = np.uint64((1 << 64) - 1)
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
-_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(\d+)$")
+_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(\d+)$|ds_load_tr(8|16)_b(64|128)$")
+_ASYNCHRONOUS = re.compile(r"global_(load|store)_async_(?:to|from)_lds_(b\d+)$")
 
 
 @cache
@@ -171,7 +172,11 @@ class MemoryAccess:
             self._write_to_local(writer, instruction, f"{moved[1]}_load_{moved[2]}" if moved else name)
             return True
         if (transposed := _TRANSPOSED.match(name)) is not None:
-            self._write_transposed(writer, instruction, int(transposed[1]) // 32, int(transposed[2]))
+            size, bits = transposed[1] or transposed[4], transposed[2] or transposed[3]
+            self._write_transposed(writer, instruction, int(size) // 32, int(bits))
+            return True
+        if (copied := _ASYNCHRONOUS.match(name)) is not None:
+            self._write_copy(writer, instruction, copied[1], f"global_{copied[1]}_{copied[2]}")
             return True
         shape = shape_of(name)
         if shape is None:
@@ -221,7 +226,10 @@ class MemoryAccess:
         place, target = needed(instruction, "addr"), needed(instruction, "vdst")
         offset = instruction.modifiers.get("offset", 0)
         writer.write(f"x = {writer.name(self.load_local)}(b, v[{place.index}], {(offset,)}, {count})")
-        writer.write(f"x = {writer.name(lane_moves.transposed)}(b, x, {bits}, v[{place.index}] + {offset})")
+        source = writer.name(
+            lane_moves.source_of_gfx12_5 if is_gfx12_5(writer.processor) else lane_moves.source_of_gfx950
+        )
+        writer.write(f"x = {writer.name(lane_moves.transposed)}(b, x, {bits}, v[{place.index}] + {offset}, {source})")
         for number in range(count):
             writer.keep(self.cell(target, number), f"x[{number}]")
 
@@ -364,6 +372,21 @@ class MemoryAccess:
         words = ", ".join(f"x[{number}]{extended if shape.size < 4 else ''}" for number in range(shape.count))
         place = f"{base} + {writer.name(self.lane_numbers * step)} + {_offset_of(instruction)}"
         writer.write(f"{writer.name(self.store)}(b, {writer.name(LOCAL)}, {place}, 4, [{words}])")
+
+    def _write_copy(self, writer: BlockWriter, instruction: GpuInstruction, action: str, name: str) -> None:
+        """Write a copy between global memory and local memory, at the place that a register of each lane says.
+
+        The offset counts on both sides (CDNA 5 ISA document, 10.8). It is complete at once, before any wait.
+        """
+        shape = shape_of(name)
+        if shape is None:
+            raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+        place = f"{self.cell(needed(instruction, 'vdst', 'vdata'))}.astype('i8') + {_offset_of(instruction)}"
+        ends = (GLOBAL, self._address(writer, instruction, shape)), (LOCAL, f"({place})")
+        (source, at), (target, to) = ends if action == "load" else reversed(ends)
+        size, count = shape.size, shape.count
+        writer.write(f"x = {writer.name(self.load)}(b, {writer.name(source)}, {at}, {size}, {count})")
+        writer.write(f"{writer.name(self.store)}(b, {writer.name(target)}, {to}, {size}, x)")
 
     # --- Addresses ------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.matrix_operations import OVERFLOW
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -22,8 +23,6 @@ from dwarfgpu.isa.semantics.rows import MEANINGS
 from dwarfgpu.isa.semantics.scaled_numbers import EACH
 
 Lanes = Any
-OVERFLOW = 1 << 23
-"""MODE, FP16_OVFL: results that are too large become the largest number."""
 
 
 def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
@@ -35,6 +34,8 @@ def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
         _write_dot(writer, instruction)
     elif (conversion := _CONVERSION.match(name)) is not None:
         _write_conversion(writer, instruction, conversion)
+    elif (halfs := _OF_HALFS.match(name)) is not None:
+        _write_conversion_of_halfs(writer, instruction, halfs)
     elif (scaled := scaled_conversion(name)) is not None:
         _write_scaled_conversion(writer, instruction, scaled)
     else:
@@ -212,6 +213,8 @@ def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
 # --- Floats of 4 to 8 bits ----------------------------------------------------------------------------------------
 
 _CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32|(sr)_(b?f16)_f32)$")
+_OF_HALFS = re.compile(r"v_cvt_(?:(pk_)?f16_(fp8|bf8)|pk_(fp8|bf8)_f16)$")
+"""The conversions between halfs and floats of 8 bits, without a scale, that GFX12.5 has."""
 _SCALED = re.compile(r"v_cvt_scalef32_(sr_)?(?:(pk|pk32|2xpk16)_)?([bf][fp]?\d+)_([bf][fp]?\d+)$")
 _WIDE = {"f32": 32, "f16": 16, "bf16": 16}
 
@@ -265,6 +268,13 @@ def converted_bits(instruction: GpuInstruction) -> tuple[int, int] | None:
         if plain[3] == "pk" or plain[5]:
             return LOW, 0xFFFF << 16 * (instruction.destinations[0].half or chosen >> 3 & 1)
         return LOW, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
+    if (halfs := _OF_HALFS.match(instruction.name)) is not None:
+        source, target = needed(instruction, "src0"), instruction.destinations[0]
+        if halfs[3]:
+            return LOW, 0xFFFF << 16 * (target.half or 0)
+        if halfs[1]:
+            return 0xFFFF << 16 * (source.half or 0), LOW
+        return 0xFF << 8 * (byte or 0), 0xFFFF << 16 * (target.half or 0)
     scaled = scaled_conversion(instruction.name)
     return None if scaled is None else scaled.bits(chosen)
 
@@ -305,6 +315,24 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
         noise = writer.vector(second, "u32", instruction, 1)
         new = f"{call}({left}, {format_name}, {narrowed}, noise={noise}).astype('u4')"
     _put(writer, f"v[{instruction.destinations[0].index}]", new, written)
+
+
+def _write_conversion_of_halfs(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+    form = writer.name(narrow_floats.narrow_format(match[2] or match[3], writer.processor))
+    read, written = converted_bits(instruction) or (0, 0)
+    source, target = needed(instruction, "src0"), instruction.destinations[0]
+    if source.kind is not OperandKind.VGPR or source.negated or source.absolute:
+        raise UnknownInstruction(f"{instruction.mnemonic} of {source.text}")
+    writer.write(f"y = {cell(source)} >> {_lowest(read)}")
+    if match[3]:
+        halves = (f"(y >> {at} & 0xffff).astype('u2').view('f2').astype('f4')" for at in (0, 16))
+        call, saturates = writer.name(narrow_floats.narrowed), bool(writer.mode & OVERFLOW)
+        low, high = (f"{call}({half}, {form}, saturates={saturates}).astype('u4')" for half in halves)
+        _put(writer, cell(target), f"{low} | {high} << 8", written)
+        return
+    wide = writer.name(narrow_floats.widened)
+    words = [f"{wide}(y >> {at} & 0xff, {form}).astype('f2').view('u2').astype('u4')" for at in (0, 8)]
+    _put(writer, cell(target), f"{words[0]} | {words[1]} << 16" if match[1] else words[0], written)
 
 
 def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, scaled: ScaledConversion) -> None:

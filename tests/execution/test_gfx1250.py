@@ -11,8 +11,11 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.isa.decoder import bank_field_of, decode, decoder
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.memory_actions import action_of
+from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import MEMORY, InstructionBench, assembled
 from tests.builders.parameters import for_each
+from tests.execution.test_matrices import INDEX, A, B, C, D, as_result, get, put, signed, some
+from tests.execution.test_matrices import registers as columns
 
 LANES = 32
 NUMBERS = np.random.default_rng(1250)
@@ -148,10 +151,9 @@ def test_offsets_with_the_highest_bit_are_not_known(it, text):
 
 @for_each(
     "text",
-    "v_wmma_f32_16x16x32_f16 v[0:7], v[8:15], v[16:23], v[24:31]",
-    "v_swmmac_f32_16x16x64_f16 v[0:7], v[8:15], v[16:31], v40",
-    "v_wmma_scale_f32_16x16x128_f8f6f4 v[0:7], v[8:23], v[24:39], v[40:47], v1, v2",
-    "v_cvt_f32_fp8 v0, v1",
+    "v_wmma_f32_16x16x32_f16 v[0:7], v[8:15], v[16:23], v[24:31] neg_lo:[1,0,0]",
+    "v_swmmac_f32_16x16x64_f16 v[0:7], v[8:15], v[16:31], v40 index_key:1",
+    "v_cvt_f32_fp8 v0, v1 clamp",
     "buffer_load_b32 v0, v1, s[4:7], null offen",
     "s_buffer_load_b32 s0, s[4:7], 0",
     "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 12, 4), 1",
@@ -281,3 +283,136 @@ def test_a_kernel_with_more_than_256_registers(require_tool, tmp_path):
         total = total * np.uint32(3) + given[number]
         wanted[number] ^= total
     assert (array_at(machine.memory, launched.plan.buffers[1]).reshape(-1, LANES) == wanted).all()
+
+
+KINDS = {"f16": 16, "bf16": 16, "fp8": 8, "bf8": 8, "iu8": 8, "f32": 32}
+
+
+def rounded(kind, numbers):
+    return numbers.astype(np.float16) if kind == "f16" else numbers
+
+
+def fragment(bench, first, kind, codes, block):
+    """Fill the registers of A or B, ``[row, k]``: lane and place of CDNA 5, 7.12.2, by blocks of neighbouring K."""
+    rows, depth = codes.shape
+    places = {}
+    for row in range(rows):
+        for k in range(depth):
+            lane, slot = row + 16 * (k // block % 2), k // (2 * block) * block + k % block
+            places[lane, slot] = codes[row, k]
+    put(bench, first, kind, places)
+
+
+@for_each("name",
+    "f32_16x16x4_f32", "f32_16x16x32_f16", "f32_16x16x32_bf16", "f16_16x16x32_f16", "bf16_16x16x32_bf16",
+    "bf16f32_16x16x32_bf16", "f32_16x16x64_fp8_bf8", "f32_16x16x64_bf8_bf8", "f16_16x16x64_fp8_fp8",
+    "f32_16x16x128_bf8_fp8", "f16_16x16x128_fp8_fp8", "i32_16x16x64_iu8")  # fmt: skip
+def test_products_of_matrices(it, name):
+    result, dimensions, *kinds = name.split("_")
+    depth, (left, right) = int(dimensions.split("x")[2]), (kinds * 2)[:2]
+    a, a_codes = some(left, (16, depth), "gfx1250")
+    b, b_codes = some(right, (16, depth), "gfx1250")
+    block = 2 if left == "f32" else 8
+    for first, kind, codes in ((A, left, a_codes), (B, right, b_codes)):
+        fragment(it, first, kind, codes, block)
+    addend = "f32" if result == "bf16f32" else result
+    c, c_codes = some({"i32": "i8"}.get(addend, addend), (16, 16), "gfx1250")
+    put(it, C, addend, {(n + 16 * (m // 8), m % 8): c_codes[m, n] for m in range(16) for n in range(16)})
+    result = "bf16" if result == "bf16f32" else result
+    each, half, wide = depth // 2, 16 if result in ("f16", "bf16") else 32, 16 if addend in ("f16", "bf16") else 32
+    operands = columns(D, half, 8), columns(A, KINDS[left], each), columns(B, KINDS[right], each), columns(C, wide, 8)
+    for signs in range(4) if left == "iu8" else (0,):
+        it.run(f"v_wmma_{name} {', '.join(operands)}" + (f" neg_lo:[{signs & 1},{signs >> 1},0]" if signs else ""))
+        x, y = (signed(v, 8) if signs >> n & 1 else v for n, v in enumerate((a, b))) if left == "iu8" else (a, b)
+        wanted = rounded(result, c + x @ y.T)
+        for m in range(16):
+            for n in range(16):
+                assert get(it, D, result, n + 16 * (m // 8), m % 8) == as_result(result, wanted[m, n]), (m, n, signs)
+
+
+@for_each(
+    "name", "f32_16x16x64_f16", "f32_16x16x64_bf16", "f16_16x16x64_f16", "f32_16x16x128_fp8_bf8", "i32_16x16x128_iu8"
+)
+def test_products_of_sparse_matrices(it, name):
+    """CDNA 5, 7.12.4: 2 bits of a lane for each of its elements of A; lanes have every second 16 of the K of B."""
+    result, dimensions, *kinds = name.split("_")
+    depth, (left, right) = int(dimensions.split("x")[2]), (kinds * 2)[:2]
+    a, a_codes = some(left, (16, depth // 2), "gfx1250")
+    b, b_codes = some(right, (16, depth), "gfx1250")
+    fragment(it, A, left, a_codes, 8)
+    fragment(it, B, right, b_codes, 16)
+    whole, bits = np.zeros((16, depth)), np.zeros(LANES, np.uint64)
+    for m in range(16):
+        for k in range(0, depth // 2, 2):
+            first, second = sorted(NUMBERS.choice(4, 2, replace=False).tolist())
+            lane, slot = m + 16 * (k // 8 % 2), k // 16 * 8 + k % 8
+            bits[lane] |= np.uint64((first | second << 2) << 2 * slot)
+            whole[m, 2 * k + first], whole[m, 2 * k + second] = a[m, k], a[m, k + 1]
+    c, c_codes = some({"i32": "i8"}.get(result, result), (16, 16), "gfx1250")
+    put(it, D, result, {(n + 16 * (m // 8), m % 8): c_codes[m, n] for m in range(16) for n in range(16)})
+    it.vector(INDEX, bits if left not in ("f16", "bf16") else bits.astype(np.uint32))
+    operands = [
+        columns(D, 16 if result == "f16" else 32, 8), columns(A, KINDS[left], depth // 4),
+        columns(B, KINDS[right], depth // 2), columns(INDEX, 2, depth // 4)]  # fmt: skip
+    it.run(f"v_swmmac_{name} {', '.join(operands)}")
+    wanted = rounded(result, c + whole @ b.T)
+    for m in range(16):
+        for n in range(16):
+            assert get(it, D, result, n + 16 * (m // 8), m % 8) == as_result(result, wanted[m, n]), (m, n)
+
+
+@for_each("kind", "fp8", "bf8")
+def test_floats_of_8_bits(it, kind):
+    numbers = np.array([eight_bits(kind, is_fnuz=False)(code) for code in range(256)], np.float32)
+    codes = NUMBERS.integers(0, 256, (4, LANES))
+    words = (codes << np.array([[0], [8], [16], [24]])).sum(axis=0).astype(np.uint32)
+    it.vector(0, words)
+    it.run(f"v_cvt_pk_f16_{kind} v1, v0.h\nv_cvt_f16_{kind} v2.h, v0 byte_sel:1\nv_cvt_f32_{kind} v3, v0 byte_sel:3")
+    same(it.read(1, "f2")[0], numbers[codes[2]])
+    same((it.read(1)[0] >> 16).astype(np.uint16).view(np.float16), numbers[codes[3]])
+    same((it.read(2)[0] >> 16).astype(np.uint16).view(np.float16), numbers[codes[1]])
+    same(it.read(3, "f4")[0], numbers[codes[3]])
+    it.run(f"v_cvt_pk_{kind}_f16 v4.h, v1")
+    finite = np.isfinite(numbers[codes[2]]) & np.isfinite(numbers[codes[3]])
+    assert ((it.read(4)[0] >> 16 == codes[2] | codes[3] << 8) | ~finite).all()
+
+
+def same(found, wanted):
+    assert ((found == wanted) | np.isnan(found) & np.isnan(wanted)).all()
+
+
+@for_each("bits, count", (32, 1), (64, 2), (128, 4))
+def test_copies_between_global_and_local_memory(it, bits, count):
+    """CDNA 5, 10.8: the offset counts on both sides."""
+    it.bytes[:] = NUMBERS.integers(0, 256, it.bytes.shape)
+    words, local = it.bytes.view(np.uint32).copy(), it.local.view(np.uint32)[0]
+    to, at = (NUMBERS.permutation(LANES).astype(np.uint32) * 16 for _ in range(2))
+    it.vectors(to, at)
+    it.scalar(4, MEMORY, 64)
+    it.run(f"global_load_async_to_lds_b{bits} v0, v1, s[4:5] offset:32\ns_wait_asynccnt 0x0")
+    for number in range(count):
+        assert (local[to // 4 + 8 + number] == words[at // 4 + 8 + number]).all()
+    it.vector(1, at + np.uint32(1024))
+    it.run(f"global_store_async_from_lds_b{bits} v1, v0, s[4:5] offset:32")
+    for number in range(count):
+        assert (it.bytes.view(np.uint32)[at // 4 + 264 + number] == local[to // 4 + 8 + number]).all()
+
+
+@for_each("bits, text", (16, "ds_load_tr16_b128 v[4:7], v0 offset:64"), (8, "ds_load_tr8_b64 v[4:5], v0 offset:64"))
+def test_transposing_loads(it, bits, text):
+    """A matrix in rows becomes the columns that a WMMA has: 8 neighbouring K in a lane (CDNA 5, 7.12.2)."""
+    it.local[:] = NUMBERS.integers(0, 256, it.local.shape)
+    elements = it.local[0, 64:].view(f"u{bits // 8}")
+    lanes, pitch = np.arange(LANES), 40
+    row = lanes % 8 if bits == 16 else lanes % 4 + lanes % 16 // 8 * 4
+    column = lanes % 16 // 8 * 8 if bits == 16 else lanes % 8 // 4 * 8
+    row += lanes // 16 * 8
+    it.vector(0, ((row * pitch + column) * (bits // 8)).astype(np.uint32))
+    it.run(text)
+    for lane in range(LANES):
+        wanted = [elements[(lane // 16 * 8 + k) * pitch + lane % 16] for k in range(8)]
+        found = np.array([it.read(4 + number)[0, lane] for number in range(8 * bits // 32)], np.uint32)
+        assert found.view(f"u{bits // 8}").tolist() == wanted
+    it.batch.set_exec(1)
+    with pytest.raises(UnknownInstruction, match="while lanes are off"):
+        it.run(text)

@@ -9,6 +9,8 @@ shape and its types, the operands how many blocks there are. Where an element is
 * **C and D**, GFX9: 4 rows (1 of doubles) of N lanes are in successive registers, then comes the next group of lanes.
   RDNA 3: lanes 16 to 31 have odd rows; wave64: each group of 16 lanes every fourth row. RDNA 4: lanes 16 to 31 have
   rows 8 to 15; wave64: groups of 16 lanes have rows 0 to 3, 8 to 11, 4 to 7 and 12 to 15.
+* **GFX12.5** (CDNA 5, 7.12): C and D as RDNA 4. Of A and B, lanes 16 to 31 have every second 8 of the K, of sparse B
+  every second 16; a lane of A meets the same lane of B, so that products need not know it.
 * **Sparse** operations have two of each four K of A; a lane of a third register has their positions, 2 bits each.
   Eight registers of B of an SMFMAC are two dense blocks: the first four have the first half of the K (CDNA 4, 7.5.1.3).
 
@@ -34,7 +36,9 @@ from dwarfgpu.isa.semantics.narrow_floats import from_bf16, narrow_format, to_bf
 
 Lanes = Any
 
-_DENSE = re.compile(r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_?(?:\d+b_)?([a-z]+\d*)(?:_([a-z]+\d+))?$")
+_DENSE = re.compile(
+    r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16|bf16f32)_(\d+)x(\d+)x(\d+)_?(?:\d+b_)?([a-z]+\d*)(?:_([a-z]+\d+))?$"
+)
 _SPARSE = re.compile(r"v_(smfmac|swmmac)_(f32|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_([a-z]+\d+)(?:_([a-z]+\d+))?$")
 _NARROW = re.compile(r"v_(mfma)_(?:scale_)?(f32)_(\d+)x(\d+)x(\d+)_(f8f6f4)()$")
 _WIDTHS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16,
@@ -49,13 +53,15 @@ class MatrixShape:
     family: str
     """mfma, smfmac, wmma or swmmac."""
     result: str
-    """The type of C and D."""
+    """The type of D."""
     rows: int
     columns: int
     depth: int
     left: str
     """The type of A; f8f6f4 is one that the instruction says."""
     right: str
+    addend: str
+    """The type of C."""
 
     @property
     def is_sparse(self) -> bool:
@@ -73,7 +79,8 @@ def shape_of(name: str) -> MatrixShape | None:
     if not match or match[6] not in _WIDTHS:
         return None
     family, result, rows, columns, depth, left, right = match.groups()
-    return MatrixShape(family, result, int(rows), int(columns), int(depth), left, right or left)
+    result, addend = ("bf16", "f32") if result == "bf16f32" else (result, result)
+    return MatrixShape(family, result, int(rows), int(columns), int(depth), left, right or left, addend)
 
 
 @frozen
@@ -233,6 +240,21 @@ def multiplied(
     return registers_of(shape, modifiers, total, lane, item)
 
 
+_OF_GFX12_5 = {("f32", 4), ("f16", 32), ("bf16", 32), ("fp8", 64), ("bf8", 64), ("iu8", 64), ("fp8", 128), ("bf8", 128)}
+_SPARSE_OF_GFX12_5 = {("f16", 64), ("bf16", 64), ("fp8", 128), ("bf8", 128), ("iu8", 128)}
+
+
+def is_of_gfx12_5(shape: MatrixShape, modifiers: MatrixModifiers) -> bool:
+    """Return whether the document of GFX12.5 says what a product is (CDNA 5, table 43).
+
+    LLVM takes more, with other numbers of K, and signs of A and B where they are floats.
+    """
+    known = _SPARSE_OF_GFX12_5 if shape.is_sparse else _OF_GFX12_5
+    signs = modifiers.negated_low | modifiers.negated_high
+    is_plain = shape.left == "iu8" or not signs & 3
+    return (shape.left, shape.depth) in known and is_plain and not modifiers.chosen_block
+
+
 def blocks_of(shape: MatrixShape, registers: int, lanes: int, generation: int) -> int:
     """Return how many blocks there are, by the number of registers of A; 0 if A does not fill them."""
     elements = registers * 32 // _WIDTHS[shape.left] * (16 if generation == 11 else lanes)
@@ -251,13 +273,14 @@ def _chosen(b: Lanes, positions: Lanes, group: int, number: int, a: Lanes, part:
     """Return the rows of B that belong to an element of a sparse A: ``[wave, block, row, column]``."""
     rows, count = a.shape[3:]
     lanes = positions[:, group * rows : (group + 1) * rows, None]
-    place = lanes >> np.uint32(part * 2 * count % 32 + 2 * number) & np.uint32(3)
+    shift = part * 2 * count % (8 * positions.itemsize) + 2 * number
+    place = lanes >> lanes.dtype.type(shift) & lanes.dtype.type(3)
     return np.take_along_axis(b, place.astype(np.int64) + (group * count + number) // 2 * 4, axis=1)[:, None]
 
 
 def addends(shape: MatrixShape, modifiers: MatrixModifiers, other: Lanes, lane: Lanes, item: Lanes) -> Lanes:
     """Return C, ``[wave, block, row, column]``, in the type in which the products are added."""
-    kind = shape.result
+    kind = shape.addend
     if kind == "i32":
         elements = other.view(np.int32).astype(np.int64)
     elif kind in ("f32", "f64"):
