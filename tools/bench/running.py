@@ -208,6 +208,18 @@ def debugging(fast: str, plain: str) -> Iterator[Row]:
         return timed(found.go_on)
 
     yield Row(f"{ROUNDS:,} arrivals at a condition that is not true", conditional, *fixed(0.1), 1, 3)
+
+    def long_run() -> Debugging:
+        return Debugging(rounds(plain, 1000 * ROUNDS, jit="on"))
+
+    def backwards() -> float:
+        found = long_run()
+        found.go_on()
+        found.break_at(f"{SOURCE.name}:{inner}", "i == 3")
+        return timed(found.reverse_go_on)
+
+    waits = f"reverse-continue to a condition, over {1000 * ROUNDS:,} arrivals at it"
+    yield Row(waits, backwards, "continue, no breakpoint", lambda: timed(long_run().go_on), 4, 3)
     yield Row("run --trace=lines, 10,000 instructions", lambda: traced(plain), *fixed(0.17), 1, 3)
     for path, level in ((fast, "-O2"), (plain, "-O0")):
         counted, uncounted = (partial(profiled, path, is_counted=is_counted) for is_counted in (True, False))
