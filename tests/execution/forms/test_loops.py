@@ -55,7 +55,7 @@ def test_loops_do_what_the_interpreter_does(build, made, processor, level, kerne
         ("gfx1100", "O2", "parting", 37),
         *(pytest.param(*each, marks=pytest.mark.slow) for each in (
             ("gfx90a", "O2", "col", 23), ("gfx1200", "O0", "in_rows", 101), ("gfx90a", "O0", "red", 59),
-            ("gfx1100", "O2", "tiles", 31),
+            ("gfx1100", "O2", "in_rows", 31),
         )),
     ],
 )  # fmt: skip
