@@ -127,10 +127,6 @@ class WaveBatch:
             self._index = slice(first, first + self.count) if is_range else self.waves
         return self._index
 
-    def number(self, register: int) -> Any:
-        """Return a scalar register."""
-        return self.scalar[register]
-
     # --- Calls ----------------------------------------------------------------------------------------------------
 
     def each_calls(self) -> list[Calls]:

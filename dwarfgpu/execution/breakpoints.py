@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +41,7 @@ class Arrival:
         """The indices of the waves in the machine."""
         return self.batch.waves
 
-    @cached_property
+    @property
     def lanes(self) -> Any:
         """The lanes that execute, as flags ``[wave, lane]``."""
         return executing(self.batch)

@@ -449,7 +449,6 @@ class Device:
             if observer is not None and (observer.settle() if forms is not None else observer(batch)):  # type: ignore[attr-defined]
                 break
             batch.passed = NOWHERE
-            is_inside = is_inside and pc not in breakpoints
             execution = None if forms is None or is_inside else forms.run(batch, left, nearest, limit, since)
             if execution is not None:
                 count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
@@ -532,11 +531,10 @@ class Device:
         arrival = Arrival(self, batch)
         batch.passed = batch.pc  # a condition that fails is not asked again
         hits = {}
-        has_lanes, has_no_lanes = bool(arrival.lanes.any(axis=1).all()), np.zeros(1, bool)
+        has_lanes = bool(arrival.lanes.any(axis=1).all())
         for point in self.breakpoints[batch.pc]:
             point.is_passed_without_lanes |= not has_lanes
-            stopping = point.stopping(arrival) if point.is_enabled else has_no_lanes
-            lanes = lane_masks(batch.waves, stopping) if stopping.any() else None
+            lanes = lane_masks(batch.waves, point.stopping(arrival)) if point.is_enabled else None
             if lanes and point.counts():
                 hits[point] = lanes
         for point in [*hits][:1] if self.halt is None else ():

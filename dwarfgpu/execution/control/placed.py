@@ -130,7 +130,7 @@ class Discoveries:
 
 
 def _register(batch: WaveBatch, place: int) -> int:
-    value = batch.exec if place < 0 else batch.number(place)
+    value = batch.exec if place < 0 else batch.scalar[place]
     number = value if isinstance(value, int) else number_of(value)
     if value is UNSET or not isinstance(number, int):
         raise Unplaced

@@ -216,10 +216,8 @@ class CompiledForms:
         asks = device.stops_at_faults or device.memory.is_permissive or self.beside is not None or part is not None
         cells[TurnCell.ASKS] = asks
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
-        first = program.function_at(batch.pc) if batch.pc in device.breakpoints else 0
         done = 0
         while True:
-            cells[TurnCell.FIRST] = 0 if done else first
             cells[TurnCell.TURN], cells[TurnCell.MOST] = max(left - done, 0), max(most - done, 0)
             reason = self.library.run(self.place)
             done += cells[TurnCell.EXECUTED]
@@ -227,7 +225,7 @@ class CompiledForms:
             if reason == TurnExit.HOT:
                 with suppress(CompilerError):  # what there is goes on
                     program.extend(batch.pc)
-            elif reason != TurnExit.STOPPED or batch.pc in device.breakpoints or not self.fill(program, batch.pc):
+            elif reason != TurnExit.STOPPED or not self.fill(program, batch.pc):
                 break
         return self._result(batch, program, reason, done)
 

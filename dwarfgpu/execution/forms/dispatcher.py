@@ -34,7 +34,7 @@ entry:
 {cell("waves", TurnCell.WAVES, "ptr")}{cell("count", TurnCell.COUNT)}{cell("begin", TurnCell.SLOT, "ptr")}\
 {cell("before", TurnCell.SINCE)}{cell("turn", TurnCell.TURN)}\
 {cell("nearest", TurnCell.NEAREST, "ptr")}{cell("most", TurnCell.MOST)}\
-{cell("hot", TurnCell.HOT)}{cell("asks.number", TurnCell.ASKS)}{cell("given", TurnCell.FIRST, "ptr")}
+{cell("hot", TurnCell.HOT)}{cell("asks.number", TurnCell.ASKS)}
   %asks.all = trunc i64 %asks.number to i1
   %are.several = icmp ugt i64 %count, 1
   %count.short = trunc i64 %count to i32
@@ -43,10 +43,7 @@ at:
   %slot = phi ptr [ %begin, %entry ], [ %first, %on ]
   %since = phi i64 [ %before, %entry ], [ %since.on, %on ]
   %done = phi i64 [ 0, %entry ], [ %done.now, %on ]
-  %first.function = phi ptr [ %given, %entry ], [ null, %on ]
-  %own.function = load ptr, ptr %slot
-  %has.given = icmp ne ptr %first.function, null
-  %single = select i1 %has.given, ptr %first.function, ptr %own.function
+  %single = load ptr, ptr %slot
   %is.empty = icmp eq ptr %single, null
   br i1 %is.empty, label %stopped, label %some
 some:

@@ -198,8 +198,6 @@ class TurnCell(IntEnum):
     CALLS = 11
     """The slots to which the calls return that have been noted since Python was asked, and how many there are."""
     CALL_COUNT = 12
-    FIRST = 14
-    """The function of the first instruction, if its slot has none because waves stop there; else 0."""
     ASKS = 13
     """Whether all waves are asked before one executes an instruction that may refuse: none has then gone on."""
 

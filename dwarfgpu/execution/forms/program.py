@@ -102,8 +102,6 @@ class FormProgram:
         """How many slots have been filled."""
         self._tried: set[int] = set()
         """The addresses whose slots have been filled, or whose instructions have no form."""
-        self._stopping: dict[int, int] = {}
-        """The functions of instructions before which waves stop, whose slots have none; 0 if there is none."""
         self._stretches: dict[int, tuple[range, Any]] = {}
         """Stretches by the addresses where they begin: where their code is, and the numbers of `StretchField`."""
 
@@ -145,7 +143,6 @@ class FormProgram:
         if self.start <= address < self.end:
             self._content[(address - self.start) // 4, :NUMBERS] = 0
             self._tried.discard(address)
-            self._stopping.pop(address, None)
             for first in [first for first, (code, _kept) in self._stretches.items() if address in code]:
                 self._content[(first - self.start) // 4, STRETCH:RULE] = 0
                 self._content[(first - self.start) // 4, HEAT:NUMBERS] = 0
@@ -263,30 +260,12 @@ class FormProgram:
             return
         self._library.compile((form.text, form.declared) for form in found.values())
         for address, form in found.items():
-            index = self._describe(address, form)
-            self.count += 1
+            index = (address - self.start) // 4
+            first = NUMBERS // 4
+            self._words[index, first : first + len(form.numbers)] = form.numbers
+            self._words[index, RULE // 4] = int(form.rule)
+            self.count, self.begins[index] = self.count + 1, True
             self._longs[index, 0] = self._library.function(form.text)
-
-    def _describe(self, address: int, form: WrittenForm) -> int:
-        """Put the numbers of a form into the slot of an address; return the number of the slot."""
-        index, first = (address - self.start) // 4, NUMBERS // 4
-        self._words[index, first : first + len(form.numbers)] = form.numbers
-        self._words[index, RULE // 4] = int(form.rule)
-        self.begins[index] = True
-        return index
-
-    def function_at(self, address: int) -> int:
-        """Return the function of an instruction before which waves stop; 0 if Python executes it."""
-        if address not in self._stopping:
-            instruction = self._device.instruction(address, self._mode)
-            is_far = instruction.name in JUMPS and self._device.is_far_branch(instruction, address)
-            form = None if is_far else self._form(instruction, address)
-            self._stopping[address] = 0
-            if form is not None:
-                self._library.compile([(form.text, form.declared)])
-                self._describe(address, form)
-                self._stopping[address] = self._library.function(form.text)
-        return self._stopping[address]
 
     def _form(self, instruction: GpuInstruction, address: int) -> WrittenForm | None:
         device, known = self._device, self._forms

@@ -108,10 +108,6 @@ class WaveStates:
         """Return a scalar register: an integer if all waves have the same, else a column."""
         return number_of(self._words[rows, number][:, None])
 
-    def number(self, rows: Any, number: int) -> Any:
-        """Return a scalar register as a batch has it."""
-        return self.word(rows, number) if self._known[rows, number].any() else UNSET
-
     def scalars(self, rows: Any, _number: int) -> dict[int, Any]:
         """Return all scalar registers as a batch has them."""
         words, written = self._words[rows, :SCALARS], self._known[rows, :SCALARS]
@@ -228,10 +224,6 @@ class Registers:
         self._kept[self._first + number] = value
         self._written.add(self._first + number)
 
-    def has(self, number: int) -> bool:
-        """Return whether a register has been read or written."""
-        return self._first + number in self._kept
-
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(self._count))
 
@@ -297,13 +289,6 @@ class FormBatch(WaveBatch):
     @property
     def scalar(self) -> Any:  # type: ignore[override]
         return self._registers(0)
-
-    def number(self, register: int) -> Any:
-        """Return a scalar register; others are not read meanwhile."""
-        is_half = self.lanes == 64 and register in (VCC, VCC_HI)
-        if is_half or (self._read and self._read[0].has(register)):
-            return self.scalar[register]
-        return self.states.number(self.index, register)
 
     @property
     def vector(self) -> Any:  # type: ignore[override]

@@ -12,26 +12,12 @@ import pytest
 from dwarfgpu.execution import device as device_module
 from dwarfgpu.execution import turns
 from dwarfgpu.execution.breakpoints import Breakpoint
-from dwarfgpu.execution.control.debugging import Debugging
-from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms import compiled_forms, native, program
-from dwarfgpu.execution.forms.compiled_forms import HOT
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.native import is_available
 from tests.audits.judge.test_frames_by_code import by_hand
-from tests.execution.forms.kernel_runs import (
-    CALLED,
-    COUNT,
-    JUMPS,
-    KERNELS,
-    assert_same,
-    memory,
-    order_of,
-    ready,
-    start,
-    state,
-)
+from tests.execution.forms.kernel_runs import CALLED, COUNT, JUMPS, KERNELS, assert_same, order_of, ready, start, state
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 
@@ -351,31 +337,3 @@ def test_waves_meet_before_what_has_no_form_where_they_are_many(build, monkeypat
     for device in devices:
         device.run()
     assert_same(*devices)
-
-
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
-def test_an_instruction_behind_a_condition_that_is_false_is_executed_by_its_form(build, processor, monkeypatch):
-    """Python is asked at each arrival, and executes no more than without a breakpoint."""
-    executed, original = [0], Device.execute
-
-    def counted(self, *arguments):
-        executed[0] += 1
-        return original(self, *arguments)
-
-    monkeypatch.setattr(Device, "execute", counted)
-    found = []
-    for hot, has_condition in ((0, True), (HOT, True), (1, True), (1, False)):
-        device, launched = ready(build(processor, "O0"), "col", hot)
-        debugging, arrivals = Debugging(launched), []
-        point = debugging.break_at("kernels.cl:7 -all", "c == 12345")
-        holds = point.holds
-        point.holds = lambda arrival, holds=holds, to=arrivals: to.append(arrival.waves.tolist()) or holds(arrival)
-        point.is_enabled = has_condition
-        if not has_condition:
-            device.remove_breakpoint(point)
-        executed[0] = 0
-        assert debugging.go_on().has_ended
-        found.append((arrivals, state(device), memory(device), executed[0]))
-    assert found[0][:3] == found[1][:3] == found[2][:3]
-    assert found[2][1:] == found[3][1:]
-    assert len(found[2][0]) > 50
