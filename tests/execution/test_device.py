@@ -184,6 +184,8 @@ def test_lanes_are_merged_as_their_flags_say(count):
         assert (merged(mask, new[:, :1], old[:1]) == np.where(mask, new[:, :1], old[:1])).all()
         assert (merged(mask, new[:, :1], old[:1, :1]) == np.where(mask, new[:, :1], old[:1, :1])).all()
         assert (merged(mask[:1], new[:, :1], old[:, 1:2]) == np.where(mask[:1], new[:, :1], old[:, 1:2])).all()
+    for flag in (np.True_, np.False_):
+        assert (merged(flag, new, np.uint32(7)) == np.where(flag, new, 7)).all()
         assert (merged(mask, new[:1, :1], NOTHING) == np.where(mask, new[:1, :1], NOTHING)).all()
 
 

@@ -19,7 +19,7 @@ MANY = 1024
 
 def merged(flags: Lanes, new: Lanes, old: Lanes) -> Lanes:
     """Return integers: new ones in lanes with a flag, old ones in others."""
-    if max(flags.size, new.size, old.size) < MANY:
+    if not flags.ndim or max(flags.size, new.size, old.size) < MANY:
         return np.where(flags, new, old)
     # np.where asks for each lane, which costs several times as much where its answers follow no pattern.
     words = flags.astype(f"i{new.dtype.itemsize}")
