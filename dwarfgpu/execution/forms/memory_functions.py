@@ -127,6 +127,18 @@ def _none(name: str, flags: str) -> str:
 """
 
 
+_LOOK = f"""  %shifted = lshr i64 %mask, %c
+  %bits = trunc i64 %shifted to i8
+  %is.idle = icmp eq i8 %bits, 0
+  br i1 %is.idle, label %next, label %look
+look:
+  %flags = bitcast i8 %bits to <{CHUNK} x i1>
+  %at = getelementptr i64, ptr %places, i64 %c
+  %address = load <{CHUNK} x i64>, ptr %at, align 64
+"""
+"""How the addresses of a chunk are looked at, if a lane of it executes."""
+
+
 def _segment(name: str) -> str:
     """Write the numbers of the segment ``%name``: its start, how far a lane may reach, and its address of the host."""
     return (
@@ -244,15 +256,7 @@ chunk:
   %room = phi i64 [ %segment.room, %entry ], [ %room.next, %agreed ]
   %host = phi i64 [ %segment.host, %entry ], [ %host.next, %agreed ]
   %step = phi i64 [ 0, %entry ], [ %step.next, %agreed ]
-  %shifted = lshr i64 %mask, %c
-  %bits = trunc i64 %shifted to i8
-  %is.idle = icmp eq i8 %bits, 0
-  br i1 %is.idle, label %next, label %look
-look:
-  %flags = bitcast i8 %bits to <{CHUNK} x i1>
-  %at = getelementptr i64, ptr %places, i64 %c
-  %address = load <{CHUNK} x i64>, ptr %at, align 64
-{_spread("starts", "%start")}{_spread("rooms", "%room")}
+{_LOOK}{_spread("starts", "%start")}{_spread("rooms", "%room")}
   %offset = sub <{CHUNK} x i64> %address, %starts
   %outside = icmp uge <{CHUNK} x i64> %offset, %rooms
 {_none("is.near", "%outside")}
@@ -636,15 +640,7 @@ one:
   br label %chunk
 chunk:
   %c = phi i64 [ 0, %one ], [ %c.next, %next ]
-  %shifted = lshr i64 %mask, %c
-  %bits = trunc i64 %shifted to i8
-  %is.idle = icmp eq i8 %bits, 0
-  br i1 %is.idle, label %next, label %look
-look:
-  %flags = bitcast i8 %bits to <{CHUNK} x i1>
-  %at = getelementptr i64, ptr %places, i64 %c
-  %address = load <{CHUNK} x i64>, ptr %at, align 64
-  %offset = sub <{CHUNK} x i64> %address, %starts
+{_LOOK}  %offset = sub <{CHUNK} x i64> %address, %starts
   %outside = icmp uge <{CHUNK} x i64> %offset, %rooms
 {_none("is.own", "%outside")}
   %place = add <{CHUNK} x i64> %offset, %hosts
