@@ -1,12 +1,13 @@
 """Run the tests in forked processes: they are collected once, and each process takes the next few that are left.
 
-``python -m pytest -p tests.forked --processes 2``, and ``--slow-part 0/4`` for a quarter of the slow tests. What a
-process reports is shown by the first one, which collected.
+``python -m pytest -p tests.forked --processes 2``, and ``--slow-part 0/4`` for a quarter of the slow tests, which begin
+when the quick ones have ended. What a process reports is shown by the first one, which collected.
 """
 
 import os
 import signal
 import struct
+import time
 import warnings
 from collections.abc import Iterator
 from itertools import chain, groupby
@@ -18,23 +19,37 @@ import pytest
 TOGETHER = 128
 """How many tests of a file a process takes at once; slow ones are taken one by one."""
 NUMBER = struct.Struct("<H")
+STARTED = time.monotonic()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--processes", type=int, default=1, metavar="N", help="run the tests in N forked processes (1)")
     parser.addoption("--slow-part", default="0/1", metavar="K/N", help="of the slow tests each Nth, from K on (0/1)")
     parser.addoption("--slow-near", action="append", default=[], metavar="FILE", help="of those in FILE each (N/2)th")
+    parser.addoption("--slow-minutes", type=float, metavar="N", help="skip the slow tests that have not begun by then")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests out that are not of the part that was asked for."""
+    """Leave slow tests out that are not of the part that was asked for, and put the others last."""
     first, step = map(int, config.option.slow_part.split("/"))
     near = {config.rootpath / name for name in config.option.slow_near}
-    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    slow = [item for item in items if _is_slow(item)]
     steps = [max(step // 2, 1) if item.path in near else step for item in slow]
     left = {item for number, (item, each) in enumerate(zip(slow, steps, strict=True)) if (number - first) % each}
     config.hook.pytest_deselected(items=[item for item in slow if item in left])
-    items[:] = [item for item in items if item not in left]
+    items[:] = sorted((item for item in items if item not in left), key=_is_slow)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a slow test when their time is over."""
+    minutes = item.config.option.slow_minutes
+    if minutes is not None and _is_slow(item) and time.monotonic() - STARTED > 60 * minutes:
+        pytest.skip(f"the {minutes:g} minutes of slow tests are over")
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,9 +83,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _batches(items: list[pytest.Item]) -> Iterator[list[pytest.Item]]:
-    for (_, is_slow), group in groupby(
-        items, key=lambda item: (item.path, item.get_closest_marker("slow") is not None)
-    ):
+    for (_, is_slow), group in groupby(items, key=lambda item: (item.path, _is_slow(item))):
         tests = list(group)
         size = 1 if is_slow else TOGETHER
         for start in range(0, len(tests), size):

@@ -29,6 +29,7 @@ def test_last():
         (["-m", "not slow", "-k", "not 70"], "", "99 passed, 2 deselected"),
         (["--slow-part", "2/4", "-k", "not 70"], "", "99 passed, 2 deselected"),
         (["--slow-part", "2/4", "--slow-near", "test_numbers.py"], "", "1 failed, 100 passed"),
+        (["--slow-minutes", "0", "-k", "not 70"], "", "99 passed, 1 skipped, 1 deselected"),
         (["-k", "last"], "yes", "a process with tests has died"),
     ],
 )
