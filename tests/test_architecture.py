@@ -243,8 +243,8 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 171.42, "all of these")
-TESTS = Budget("../tests", 90, 98.28, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 171.41, "all of these")
+TESTS = Budget("../tests", 90, 98.3, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.31, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
