@@ -76,7 +76,7 @@ class WaveBatch:
 
     __slots__ = (
         "_index", "accumulation", "beside", "calls", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc",
-        "rows", "scalar", "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
+        "scalar", "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -97,8 +97,6 @@ class WaveBatch:
         """Pairs of registers that have been read or written as one number, by the first."""
         self.local: list[LocalPlaces] = []
         """The columns that were the latest addresses of local memory, with what is known of them."""
-        self.rows: list[tuple[Any, int, int]] = []
-        """The latest columns that are known to be rows, with the first number and the step."""
         self.stack: tuple[Any, ...] = (None,) * 6
         """The latest resource of a stack, with what `MemoryAccess.stack_address` knows of it."""
         self._index: Any = None

@@ -83,13 +83,6 @@ def put_long(wide: dict[int, Any], registers: list[Any], index: int, value: Any,
     registers[index], registers[index + 1] = low, high
 
 
-def put_lower(registers: list[Any], index: int, low: Any, mask: Any) -> None:
-    """Write two vector registers in the executing lanes: the lower one, and 0 to the upper one."""
-    high = columns.uniform(0)
-    registers[index] = low if mask is None else merged(mask, low, registers[index])
-    registers[index + 1] = high if mask is None else merged(mask, high, registers[index + 1])
-
-
 def _upper(whole: Any) -> Any:
     """Return the upper words of numbers of 64 bits; as one if all are the same, which those of addresses often are."""
     if whole.size >= functions.MANY:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.execution import lane_moves, lane_patterns
+from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
-from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed, put_lower
+from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import GlobalMemory
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
@@ -200,13 +200,18 @@ def source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Inst
     return texts
 
 
+def moved_or_made(meaning: InstructionMeaning) -> Callable[..., Any]:
+    """Return an operation as a function; what a move has written is no longer unset."""
+    return as_written if meaning.formula.text == "D = S0" else meaning.function
+
+
 def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
     is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
     if is_clamped and meaning.clamped is not None:
         call = f"{writer.name(meaning.clamped)}({', '.join(source_texts(writer, instruction, meaning))})"
         writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=False)
         return
-    function = writer.operation(instruction.name, lane_patterns.function_of(meaning.name), meaning.results[0])
+    function = writer.operation(instruction.name, moved_or_made(meaning), meaning.results[0])
     call = f"{function}({', '.join(source_texts(writer, instruction, meaning))})"
     destinations = instruction.destinations
     if instruction.name.startswith("v_cmpx"):
@@ -235,59 +240,12 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
         meaning = meaning_of_half(part)
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
-        function = writer.operation(meaning.name, lane_patterns.function_of(meaning.name), meaning.results[0])
+        function = writer.operation(meaning.name, moved_or_made(meaning), meaning.results[0])
         call = f"{function}({', '.join(source_texts(writer, part, meaning))})"
         writer.write(f"d{number} = {call}")
         pending.append((part, meaning))
     for number, (part, meaning) in enumerate(pending):
         writer.set_vector(part.destinations[0], f"d{number}", meaning.results[0], part)
-
-
-def _shift_left_long(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    meaning = MEANINGS[instruction.name]
-    source, target = instruction.sources[1], instruction.destinations[0]
-    is_plain = not instruction.modifiers and not instruction.variant
-    if not is_plain or source.kind is not OperandKind.VGPR or target.kind is not OperandKind.VGPR:
-        _vector(writer, instruction, meaning)
-        return
-    count, whole = source_texts(writer, instruction, meaning)
-    words = f"v[{source.index}], v[{source.index + 1}]"
-    writer.write(f"x = {writer.name(lane_patterns.shifted_index)}(b, {count}, {words})")
-    put = f"{writer.name(put_lower)}(v, {target.index}, x, m)"
-    shifted = f"{writer.name(meaning.function)}({count}, {whole})"
-    writer.write(f"{put} if x is not None else put_long(b.wide_v, v, {target.index}, {shifted}, m)")
-
-
-def _bit_field(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    """Write a part of a register, as code that was optimized reads it: two constants, 5 times as fast as numbers."""
-    meaning = MEANINGS[instruction.name]
-    _source, *limits = instruction.sources
-    first, width = (operand.value & 31 for operand in limits)
-    is_plain = all(each.kind is OperandKind.CONSTANT and not (each.absolute or each.negated) for each in limits)
-    if not is_plain or not width or first + width > 32 or instruction.variant:
-        _vector(writer, instruction, meaning)
-        return
-    text, *_ = source_texts(writer, instruction, meaning)
-    if meaning.results == ("i32",):
-        text = f"({text} << {32 - first - width} >> {32 - width})"
-        writer.set_vector(instruction.destinations[0], text, "i32", instruction)
-    else:
-        text = f"({text} >> {first} & {(1 << width) - 1})"
-        writer.set_vector(instruction.destinations[0], text, meaning.results[0], instruction)
-
-
-def _add_with_carry(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    """Write a sum with a carry, which addresses are: those of a number and a row of numbers are a row again."""
-    meaning = MEANINGS[instruction.name]
-    number, column = instruction.sources[:2]
-    is_plain = not instruction.modifiers and column.kind is OperandKind.VGPR and number.kind is not OperandKind.VGPR
-    if not is_plain or number.kind is OperandKind.AGPR:
-        _vector(writer, instruction, meaning)
-        return
-    texts = ", ".join(source_texts(writer, instruction, meaning))
-    writer.write(f"h, i = {writer.name(lane_patterns.added_to_row)}(b, {texts}, {writer.name(meaning.function)})")
-    for name, kind, operand in zip("hi", meaning.results, instruction.destinations, strict=True):
-        writer.set_vector(operand, name, kind, instruction)
 
 
 # --- Lanes of other lanes -----------------------------------------------------------------------------------------
@@ -764,9 +722,6 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_mbcnt_lo_u32_b32": _mask_count(0),
     "v_mbcnt_hi_u32_b32": _mask_count(32),
     "v_swap_b32": _swap,
-    "v_lshlrev_b64": _shift_left_long,
-    "v_add_co_u32": _add_with_carry,
-    **dict.fromkeys(("v_bfe_u32", "v_bfe_i32"), _bit_field),
     "ds_bpermute_b32": _local_permutation(lane_moves.pulled),
     "ds_permute_b32": _local_permutation(lane_moves.pushed),
     "ds_swizzle_b32": _swizzle,

@@ -25,7 +25,6 @@ from dwarfgpu.execution.batch import M0, WaveBatch, number_of, private_base
 from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
-from dwarfgpu.execution.lane_patterns import start_of_row
 from dwarfgpu.execution.local_places import LocalPlaces
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -201,8 +200,6 @@ class MemoryAccess:
         data = needed(instruction, "vdata", "data0", "data")
         texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
         call = f"{writer.name(self.store)}(b, {writer.name(shape.space)}, {address}, {shape.size}, [{texts}])"
-        if row := self._row_text(writer, instruction, shape, self.row):
-            call = f"{call} if (r := {row}) is None else {writer.name(self.put_row)}(r, [{texts}])"
         if own := self._private_text(writer, instruction, shape):
             call = f"{writer.name(self.store_private)}(b, {own}, {shape.size}, [{texts}]) or ({call})"
         writer.write(call)
@@ -214,8 +211,6 @@ class MemoryAccess:
             call = f"{writer.name(self.load_local)}(b, v[{place.index}], {offsets}, {shape.count})"
         else:
             call = f"{writer.name(self.load)}(b, {writer.name(shape.space)}, {address}, {shape.size}, {shape.count})"
-            if near := self._row_text(writer, instruction, shape, self.load_near):
-                call = f"{call} if (r := {near}) is None else r"
             if own := self._private_text(writer, instruction, shape):
                 call = f"{writer.name(self.load_private)}(b, {own}, {shape.size}, {shape.count}) or ({call})"
         writer.write(f"x = {call}")
@@ -425,21 +420,6 @@ class MemoryAccess:
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
 
-    def _row_text(
-        self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any
-    ) -> str | None:
-        """Return the text of a question about the memory that the lanes reach; None if it has no answer."""
-        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
-        if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
-            return None
-        low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
-        if has_base(saddr):
-            if is_gfx12_5(writer.processor):
-                return None
-            high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
-        parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
-        return f"{writer.name(question)}({', '.join(map(str, parts))})"
-
     def _private_text(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str | None:
         """Return the text of the private address that all lanes reach, where there may be one; else None."""
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
@@ -497,8 +477,8 @@ class MemoryAccess:
     is_tried = False
     """Whether instructions only look where they access memory."""
 
-    finds_rows = True
-    """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
+    has_shortcuts = True
+    """Whether private addresses of all lanes and places in local memory that are used again are found at once."""
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
@@ -599,80 +579,12 @@ class MemoryAccess:
     def _is_interleaved(self, space: str, segment: MemorySegment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
 
-    def row(
-        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
-    ) -> Lanes:
-        """Return the global memory that all lanes reach one after the other, ``[number, wave, lane]``; else None.
-
-        The address of a lane is its two registers, or the first of them if there is no other, and a number of its wave.
-        """
-        shape = batch.count, batch.lanes
-        if not self.finds_rows or batch.mask is not None or low.shape != shape or not isinstance(base, int):
-            return None
-        if self.watch is not None:
-            return None
-        first = start_of_row(batch, low, size * count)
-        if first is not None and high is not None:
-            upper = int(high[0, 0])
-            first = first | upper << 32 if high.size == 1 or (high == upper).all() else None
-        if first is None:
-            return None
-        first = first + base + offset & ALL
-        last = first + size * count * low.size - 1
-        if space == FLAT and {first >> 32, last >> 32} & {self.shared_aperture >> 32, self.private_aperture >> 32}:
-            return None
-        segment = self.memory.segment_of(first, last)
-        view = None if segment is None else segment.views.get(size)
-        if segment is None or view is None or (first - segment.start) % size:
-            return None
-        start = (first - segment.start) // size
-        numbers = view[start : start + count * low.size]
-        return numbers.reshape(1, *shape) if count == 1 else np.moveaxis(numbers.reshape(*shape, count), 2, 0)
-
-    def load_near(
-        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
-    ) -> Any:
-        """Return the numbers that all lanes read from one segment of global memory, as `load` does; else None.
-
-        Where the upper words of all addresses are the same, the lower ones alone tell the places.
-        """
-        row = self.row(batch, space, low, high, base, offset, size, count)
-        if row is not None:
-            return row.copy()
-        if not self.finds_rows or batch.mask is not None or low.shape != (batch.count, batch.lanes):
-            return None
-        if self.watch is not None or not isinstance(base, int):
-            return None
-        start = base + offset
-        if high is not None:
-            upper = int(high[0, 0])
-            if high.size > 1 and not (high == upper).all():
-                return None
-            start += upper << 32
-        lowest, highest = int(low.min()), int(low.max())
-        first, last = start + lowest, start + highest + size * count - 1
-        apertures = (self.shared_aperture, self.private_aperture) if space == FLAT else ()
-        if any(first >> 32 <= aperture >> 32 <= last >> 32 for aperture in apertures):
-            return None
-        segment = self.memory.segment_of(first, last)
-        view = None if segment is None else segment.views.get(size)
-        if segment is None or view is None:
-            return None
-        distance = start - segment.start
-        if highest + distance > LOW or (distance | int(np.bitwise_or.reduce(low, axis=None))) & (size - 1):
-            return None
-        index = low + np.uint32(distance & LOW)
-        index >>= size.bit_length() - 1
-        index = index.astype(np.intp)
-        # The indices are inside, and "wrap" is the mode that asks the least.
-        return [view[number:].take(index, mode="wrap") for number in range(count)]
-
     # --- One private address --------------------------------------------------------------------------------------
     # Code that is not optimized keeps variables at one private address for all lanes: a row of memory in each wave.
 
     def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
         """Return the numbers that all lanes read from one private address on, as `load` does; else None."""
-        if self.watch is not None or not self.finds_rows:
+        if self.watch is not None or not self.has_shortcuts:
             return None
         return self.private_numbers(batch, address, size, count)
 
@@ -685,7 +597,7 @@ class MemoryAccess:
 
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
         """Write the numbers of all lanes from one private address on, as `store` does; return whether it could."""
-        if self.watch is not None or not self.finds_rows or not self._is_private_row(address, size, len(values)):
+        if self.watch is not None or not self.has_shortcuts or not self._is_private_row(address, size, len(values)):
             return False
         rows, index, mask, part = self.private[size], batch.index, batch.mask, (address & 3) // size
         for at, value in enumerate(values, address >> 2):
@@ -740,12 +652,6 @@ class MemoryAccess:
         base = np.asarray(words[0] | (words[1] & 0xFFFF) << 32).astype(np.int64).reshape(-1)
         starts = base - self.scratch_base - batch.waves * self.scratch_size
         return int(starts[0]) if is_stack and (starts == starts[0]).all() else None, room
-
-    @staticmethod
-    def put_row(row: Lanes, values: list[Lanes]) -> None:
-        """Write numbers that follow each other, for each lane, to what `row` has returned."""
-        for number, value in enumerate(values):
-            row[number] = value
 
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
@@ -832,7 +738,7 @@ class MemoryAccess:
 
         Columns never change, so what is known of the latest ones is kept.
         """
-        if not self.finds_rows or self.watch is not None:
+        if not self.has_shortcuts or self.watch is not None:
             return None
         if self.local_size & 3 or any(offset & 3 for offset in offsets):
             return None

@@ -162,7 +162,7 @@ class WeakMemory(MemoryAccess):
         self.operations: list[IssuedInstruction] = []
         self.now = 0
         super().__init__(memory, **others)
-        self.finds_rows = False
+        self.has_shortcuts = False
         self._reach = SYSTEM
         self._touched: list[tuple[MemorySegment, Lanes, Lanes, int]] | None = None
         """While an access is tried: what it touches."""

@@ -11,13 +11,10 @@ from dwarfgpu.execution.block_writer import joined, put_long
 from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.execution.lane_patterns import added_to_row, known_row, shifted_index
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.local_places import LocalPlaces
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics.functions import merged
-from dwarfgpu.isa.semantics.numbers import LOW
-from dwarfgpu.isa.semantics.rows import MEANINGS
 from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
 from dwarfgpu.targets.amdgpu.processors import processor_named
 from tests.builders.parameters import for_each
@@ -218,96 +215,6 @@ def a_row(count=40, lanes=32):
     return batch, memory, start, addresses
 
 
-def test_a_row_of_memory_is_where_the_addresses_say():
-    batch, memory, start, addresses = a_row()
-    low, high = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), np.full((1, 1), 5, np.uint32)
-    row = memory.row(batch, "global", low, high, 0xFFFF_FF00, 0, 4, 1)
-    assert (row[0] == memory.load(batch, "global", addresses, 4, 1)[0]).all()
-    row = memory.row(batch, "global", 4 * low, high, 0xFFFF_FF00, 32, 4, 4)
-    fours = start + 32 + np.uint64(4) * (addresses - np.uint64(start))
-    assert all((row[number] == memory.load(batch, "global", fours, 4, 4)[number]).all() for number in range(4))
-    memory.put_row(row, [low, low + 1, low[:, :1], low])
-    assert all(
-        (np.broadcast_to(value, low.shape) == memory.load(batch, "global", fours, 4, 4)[number]).all()
-        for number, value in enumerate([low, low + 1, low[:, :1], low])
-    )
-
-
-@for_each("change", "one lane", "high", "outside", "unaligned", "masked", "watched", "backwards", "base")
-def test_what_is_no_row_of_memory(change):
-    batch, memory, _start, addresses = a_row()
-    low, base, offset = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), 0xFFFF_FF00, 0
-    high: Any = np.full(low.shape, 5, np.uint32)
-    if change == "one lane":
-        low[3, 4] += 4
-    elif change == "high":
-        high[3, 4] += 1
-    elif change == "outside":
-        offset = 1 << 20
-    elif change == "unaligned":
-        offset = 2
-    elif change == "masked":
-        batch.set_exec(1)
-    elif change == "watched":
-        memory.watch = print
-    elif change == "backwards":
-        low = low[::-1, ::-1].copy()
-    else:
-        base = np.full((batch.count, 1), base, np.uint64)
-    assert memory.row(batch, "global", low, high, base, offset, 4, 1) is None
-
-
-def a_near_place(base=0x7_0000_0000, size=1 << 14):
-    """Return a batch, memory of two segments in another order than their addresses, and their bytes."""
-    batch = WaveBatch(range(40), 32, 0, 0)
-    batch.set_exec((1 << 32) - 1)
-    data = np.random.default_rng(6).integers(0, 256, size).astype(np.uint8)
-    segments = [MemorySegment.of(base + 4 * size, data[::-1].copy()), MemorySegment.of(base, data)]
-    return batch, MemoryAccess(GlobalMemory(segments), lanes=32, apertures=(1 << 32, 2 << 32))
-
-
-@pytest.mark.parametrize("size, count", [(1, 1), (2, 1), (4, 1), (4, 3), (8, 1)])
-@pytest.mark.parametrize("base, high, first", [(0, 7, 0), (0x6_FFFF_FFF0, None, 16), (0x7_0000_0010, None, 0)])
-def test_places_of_one_segment_are_read_by_their_lower_words(size, count, base, high, first):
-    batch, memory = a_near_place()
-    low = (first + size * np.random.default_rng(7).integers(0, 1000, (40, 32))).astype(np.uint32)
-    words = None if high is None else np.full((40, 32), high, np.uint32)
-    addresses = low.astype(np.uint64) + np.uint64(base + ((high or 0) << 32) + 8)
-    for space in ("global", "flat"):
-        near = memory.load_near(batch, space, low, words, base, 8, size, count)
-        assert near is not None
-        wanted = memory.load(batch, space, addresses, size, count)
-        assert all((one == other).all() for one, other in zip(near, wanted, strict=True))
-
-
-@pytest.mark.parametrize("change", ["high", "segments", "outside", "below", "unaligned", "masked", "base", "aperture"])
-def test_what_is_not_read_by_lower_words(change):
-    batch, memory = a_near_place()
-    low = (8 * np.random.default_rng(7).integers(0, 1000, (40, 32))).astype(np.uint32)
-    base: Any = 7 << 32
-    high, offset, space = None, 0, "global"
-    assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is not None
-    if change == "high":
-        base, high = 0, np.full(low.shape, 7, np.uint32)
-        high[3, 4] = 8
-    elif change == "segments":
-        low[3, 4] += 1 << 16
-    elif change == "outside":
-        low[3, 4] = 1 << 14
-    elif change == "below":
-        low[3, 4] = 0
-        offset = -4
-    elif change == "unaligned":
-        low[3, 4] |= 2
-    elif change == "masked":
-        batch.set_exec(3)
-    elif change == "base":
-        base = np.full((40, 1), base, np.uint64)
-    else:
-        base, space = 1 << 32, "flat"
-    assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is None
-
-
 def a_stack(lanes, generation, waves=(0, 1, 2)):
     """Return waves with private memory of random bytes, and the resource of their stacks, up to GFX10."""
     batch = WaveBatch(waves, lanes, 0, 0)
@@ -406,42 +313,6 @@ def test_places_in_local_memory_that_are_used_again(pattern):
         assert (memory == wanted).all()
         places.write(memory, offset, value[:1, :1])
         assert (memory[offset:][index] == value[0, 0]).all()
-
-
-def test_indices_are_shifted_as_words_where_nothing_is_lost():
-    batch = WaveBatch(range(16), 64, 0, 0)
-    row = np.arange(1024, dtype=np.uint32).reshape(16, 64) + np.uint32(0x3FFF_F000)
-    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
-    for low in (row, row[::-1].copy()):
-        for places in (0, 1, 2, 40, 66):
-            shifted = shifted_index(batch, np.full((1, 1), places, np.uint32), low, zero)
-            whole = low.astype(np.uint64) << np.uint64(places & 63)
-            assert (shifted is None) == bool((whole >> np.uint64(32)).any())
-            assert shifted is None or (shifted == whole).all()
-            first = 0x3FFF_F000 << (places & 63), 1 << (places & 63)
-            assert shifted is None or known_row(batch, shifted) == (first if low is row else None)
-        assert shifted_index(batch, two, low + np.uint32(0xC00), zero) is not None
-        assert shifted_index(batch, two, low + np.uint32(0xC01), zero) is None
-        assert shifted_index(batch, two, low, zero + np.uint32(1)) is None
-        assert shifted_index(batch, two, low, np.zeros((16, 1), np.uint32)) is None
-        assert shifted_index(batch, np.full((16, 1), 2, np.uint32), low, zero) is None
-
-
-def test_sums_of_a_row_are_rows_until_one_is_carried():
-    batch = WaveBatch(range(16), 64, 0, 0)
-    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
-    row = shifted_index(batch, two, np.arange(1024, dtype=np.uint32).reshape(16, 64), zero)
-    for number in (0, 5, LOW - 4 * 1023, LOW - 4 * 1023 + 1, LOW):
-        column = np.full((1, 1), number, np.uint32)
-        wanted = MEANINGS["v_add_co_u32"].function(column, row)
-        total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
-        assert (total == wanted[0]).all()
-        assert (np.broadcast_to(carry, row.shape) == wanted[1]).all()
-        assert known_row(batch, total) == (None if wanted[1].any() else (number, 4))
-    for column in (np.arange(16, dtype=np.uint32)[:, None], np.full((16, 1), 5, np.uint32)):
-        total, carry = added_to_row(batch, column, row, MEANINGS["v_add_co_u32"].function)
-        assert (total == row + column).all()
-        assert known_row(batch, total) is None
 
 
 def test_the_last_lane_wins_every_byte():

@@ -91,7 +91,7 @@ class _Registers(dict[int, Any]):
 class _SeenAccesses(MemoryAccess):
     """The accesses of one instruction: a memory that keeps them, and does none."""
 
-    finds_rows = False
+    has_shortcuts = False
 
     def __init__(self, wave: Wave) -> None:
         machine, self.wave = wave.stopped.machine, wave

@@ -432,26 +432,6 @@ class CheckedMemory(MemoryAccess):
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 
-    def row(self, *place: Any) -> Lanes:
-        """Return what all lanes reach one after the other, if no check looks at each lane."""
-        return self._unless_looked_at(super().row(*place), place) if RACE not in self.settings.checks else None
-
-    def load_near(self, *place: Any) -> Any:
-        """Return what all lanes read from one segment, if no check looks at each lane."""
-        return self._unless_looked_at(super().load_near(*place), place) if RACE not in self.settings.checks else None
-
-    def _unless_looked_at(self, found: Lanes, place: tuple[Any, ...]) -> Lanes:
-        """Return what was found in the latest segment, if that is where the pointer belongs, and it is aligned."""
-        if found is None or self.bounds is None:
-            return found
-        _batch, _space, low, _high, base, offset, size, count = place
-        if self.align is not None and count > 1:
-            bits = int(np.bitwise_or.reduce(low, axis=None)) | (base + offset)
-            if bits & (multiple(size * count) - 1):
-                return None
-        segment = self.memory.latest
-        return found if segment is not None and self.bounds.holds(segment) else None
-
     def _local_index(self, *place: Any) -> Any:
         """Return where dwords of local memory are, if no check looks at each lane."""
         if self.bounds is not None and (self.bounds.local is not None or self.bounds.stores_pointers):

@@ -48,7 +48,6 @@ from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, UNDEFINED_BITS, FollowedBits
 from dwarfgpu.execution.checks.undefined_writer import PropagationWriter, compiled
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.execution.lane_patterns import NO_LANES
 from dwarfgpu.execution.narrow_operations import converted_bits
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics.functions import merged
@@ -383,7 +382,7 @@ class InitCheck(KeptState):
     def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
         """Mark all bits of results as undefined in lanes where any bit of an operand is; of matrices in all lanes."""
         known = self.followed.of(batch)
-        flags: Lanes = NO_LANES
+        flags: Lanes = np.zeros((1, 1), bool)
         matrix = matrix_of(step.instruction.name) is not None
         for cell in step.reads:
             bits = self.bits_of(batch, cell)

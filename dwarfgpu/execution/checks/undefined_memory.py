@@ -123,9 +123,6 @@ class UndefinedMemory(MemoryAccess):
         register = f"u{cell(data, first)}"
         return register if size == 4 else f"joined(z.wide_{register[1]}, {register[:2]}, {data.index + first})"
 
-    def _row_text(self, *_place: Any) -> str | None:
-        return None  # each access is looked at
-
     def _write_counter(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
         """What counts lanes gives a defined number."""
 

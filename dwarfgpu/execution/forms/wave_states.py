@@ -259,7 +259,7 @@ class FormBatch(WaveBatch):
     def _forget(self) -> None:
         """Forget what is remembered of columns."""
         self.wide_v, self.wide_a = {}, {}
-        self.local, self.rows, self.stack = [], [], (None,) * 6
+        self.local, self.stack = [], (None,) * 6
 
     def settle(self) -> None:
         """Put what Python has changed into the states; what it has read is old now."""
@@ -273,7 +273,7 @@ class FormBatch(WaveBatch):
             self.states.put_scalar(self.index, SCC, self._masks["scc"])
         self._written.clear()
         self._masks.clear()
-        if self.wide_v or self.wide_a or self.local or self.rows or self.stack[0] is not None:
+        if self.wide_v or self.wide_a or self.local or self.stack[0] is not None:
             self._forget()
 
     def _registers(self, kind: int) -> Registers:
