@@ -11,7 +11,6 @@ import pytest
 
 from dwarfgpu import code_cache
 from dwarfgpu.code_cache import CodeCache
-from dwarfgpu.execution.forms.native import is_available
 from tests.builders.commands import run
 from tests.builders.native import compiled
 
@@ -153,7 +152,6 @@ def test_a_folder_that_cannot_be_written_loses_nothing(cache, tmp_path):
     assert cache.read(KEY) is None
 
 
-@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 def test_a_function_is_compiled_once(cache):
     number = ctypes.c_int64(14)
     first = compiled(TEXT, cache=cache)

@@ -89,11 +89,10 @@ def gdb_script() -> str:
 
 def print_gdb_script(session: Session, _options: Any) -> int:
     """Print the path of the file that GDB sources."""
-    path = gdb_script()
     if session.wants_json:
-        session.print_json({"path": path})
+        session.print_json({"path": gdb_script()})
     else:
-        session.out.write(f"{path}\n")
+        session.out.write(f"{gdb_script()}\n")
     return 0
 
 
@@ -253,7 +252,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds err
             option(
                 "-jit WHEN",
                 "auto: compile each form of an instruction once, when a kernel runs for long; on: from the beginning; "
-                "off: never. Needs llvmlite (auto)",
+                "off: never (auto)",
                 choices=("auto", "on", "off"),
             ),
             option("-no-cache", "neither read nor write compiled code in $XDG_CACHE_HOME/dwarfgpu/blocks"),

@@ -34,6 +34,7 @@ OUTPUT, STATUS = "output", "exit status"
 
 def execute_program(session: Session, options: Any) -> int:
     """Run a program to its end with a device of its own; return its exit status."""
+    from dwarfgpu.execution.forms.native import interpreted_text
     from dwarfgpu.runtimes.report import ProgramReport, check_report_file
     from dwarfgpu.runtimes.started import check_program, check_system
 
@@ -53,6 +54,8 @@ def execute_program(session: Session, options: Any) -> int:
         raise UsageError("--history writes the values of one launch", hint="name it with --launch N")
     if options.seeds is not None:
         check_of_seeds(options, OF_ONE_RUN)
+    if text := interpreted_text():
+        session.hint(text)
     report = ProgramReport(options.program, session.tell, session.output(), options.profile, options.core)
     looks = _Looks(session, options, report)
     run = partial(_run_once, words, options, report, looks)

@@ -47,11 +47,14 @@ MOST_PRINTED = 1024
 
 def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say, once or with several seeds; return the exit status."""
+    from dwarfgpu.execution.forms.native import interpreted_text
     from dwarfgpu.states.program import open_program
 
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit takes 1 or more instructions, not {options.limit}")
     check_followed(options)
+    if options.jit in (None, "auto") and (text := interpreted_text()):
+        session.hint(text)
     program = open_program(options.file)
     with session.reading(program):
         return (_run_once if options.seeds is None else _run_seeds)(session, options, program)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.errors import UsageError
 from dwarfgpu.execution import halts, instructions, turns
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import (
@@ -206,7 +207,11 @@ class Device:
         self._jit, self.compiled = jit, None
         from dwarfgpu.execution.forms import native
 
-        if jit == "off" or not native.is_available(is_wanted=jit == "on"):
+        problem = "" if jit == "off" else native.hindrance()
+        if problem and jit == "on":
+            hint = "let Python execute instructions (`off`)"
+            raise UsageError(f"kernels cannot be compiled: {problem}", kind="needs_package", hint=hint)
+        if problem or jit == "off":
             return
         from dwarfgpu.execution.forms.compiled_forms import CompiledForms
 

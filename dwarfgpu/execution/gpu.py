@@ -61,7 +61,7 @@ class Gpu(Machine):
         """What the source says of accesses (`SourceAccesses`), for checks; None if nobody reads it."""
         self.jit = "auto"
         """What executes instructions: compiled functions of their forms, once a process has run for some time
-        (``auto``, if llvmlite is installed) or at once (``on``), or Python (``off``)."""
+        (``auto``) or at once (``on``), or Python (``off``)."""
         self.keeps_code = True
         """Whether compiled code is kept on disk for the next time."""
         self.work_ahead: StartingWaves | None = None

@@ -99,6 +99,11 @@ def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) 
     debugger.hints_for = lambda lacking: hints_at_prompt(launch, debugger.attached, lacking, debugger.told)
     for point in run.points:
         point.addresses = []
+    from dwarfgpu.execution.forms.native import interpreted_text
+
+    if debugger.settings["jit"] != "off" and (text := interpreted_text()) and text not in debugger.told:
+        debugger.told.add(text)
+        debugger.output.line(debugger.output.style("hint", f"hint: {text}"))
 
 
 def _of_next_launch(debugger: Debugger) -> tuple[Any, ...]:
@@ -195,18 +200,21 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
     device = session(debugger, arguments.command).device
     device.use_compiled()
     compiled = device.compiled
+    from dwarfgpu.execution.forms.native import hindrance
+
     forms, instructions, size = (0, 0, 0) if compiled is None else compiled.counted()
     row = {
         "processor": device.processor, "lanes": device.lanes, "waves": device.machine.wave_count,
         "executed": device.executed, "jit": debugger.settings["jit"],
         "compiler": None if compiled is None else compiled.compiler, "forms": forms, "instructions": instructions,
-        "bytes": size, "problem": None if compiled is None else compiled.problem or None,
+        "bytes": size, "problem": (hindrance() if compiled is None else compiled.problem) or None,
     }  # fmt: skip
-    what = (
-        "nothing is compiled" if compiled is None else f"each form of an instruction is compiled by {compiled.compiler}"
-    )
-    if compiled is not None and compiled.problem:
+    if compiled is None:
+        what = ": ".join(filter(None, ("nothing is compiled", row["problem"])))
+    elif compiled.problem:
         what = f"nothing more is compiled, because {compiled.compiler} failed: {compiled.problem}"
+    else:
+        what = f"each form of an instruction is compiled by {compiled.compiler}"
     waves, executed = counted(row["waves"], "wave"), counted(row["executed"], "instruction")
     lines = [f"{device.processor}, {waves} of {device.lanes} lanes, {executed} executed", f"jit {row['jit']}: {what}"]
     if compiled is not None and forms:

@@ -134,7 +134,7 @@ SETTINGS = (
             check=_check_seed),
     Setting("check", "off", "the checks of launched kernels: all, or their names (`run --check`)",
             check=_check_checks),
-    Setting("jit", "auto", "whether instructions are compiled: auto: if kernels run for long and llvmlite is there",
+    Setting("jit", "auto", "whether instructions are compiled: auto: if kernels run for long",
             choices=("auto", "on", "off")),
     Setting("agents", 1, "with weak memory: how many agents share the work-groups", least=1),
     Setting("verbose", False, "whether answers also show the value without a repair"),

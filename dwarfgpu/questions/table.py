@@ -365,7 +365,7 @@ COMMANDS = (
              "stop of the host, where no kernel is, `print` asks GDB, too."),
     question("info machine", "the machine that executes a launched kernel, and what of it is compiled",
              "execution.info_machine", group=FILES,
-            help="If llvmlite is installed, blocks of instructions that run often become machine code of the host. "
+            help="Kernels that run for long become machine code of the host. "
                  "`set jit` chooses when."),
     question("info checkpoints", "the checkpoints of a launched kernel, from which it goes back",
              "execution.info_checkpoints", group=FILES,

@@ -10,7 +10,6 @@ from dwarfgpu.execution import instructions
 from dwarfgpu.execution.batch import VCC, WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.dispatch import apertures_of
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.immutable import astuple
@@ -65,7 +64,7 @@ class InstructionBench:
         self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
         self.memory.generation = self.generation
-        self.forms = FormBench(self) if is_available() else None
+        self.forms = FormBench(self)
         self.with_forms = 0
         """How many of the instructions have been executed as forms, too."""
 

@@ -12,7 +12,6 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.execution.forms.engine import library
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.code.code_object import opened
@@ -215,7 +214,34 @@ def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatc
         for options in (("--jit", "off"), ("--no-cache", "--jit", "on"), ("--jit", "on"), ("--jit", "on"))
     ]
     assert len(set(answers)) == 1
-    assert bool([*tmp_path.rglob("blocks/*")]) == is_available()
+    assert bool([*tmp_path.rglob("blocks/*")])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl")
+@pytest.mark.parametrize("lack", ["llvmlite", "code"])
+def test_a_hint_says_at_the_start_why_kernels_are_interpreted(run, lack):
+    before = {
+        "llvmlite": "import sys; sys.modules['llvmlite'] = None",
+        "code": "import ctypes; ctypes.CDLL(None).prctl(65, 1, 0, 0, 0)",  # PR_SET_MDWE: memory is never made code
+    }
+    script = f"{before[lack]}; import runpy; runpy.run_module('dwarfgpu', run_name='__main__', alter_sys=True)"
+    words = *LAUNCH, "out=zeros(4)", "--print", "out"
+
+    def process(*options: str) -> tuple[str, str, int]:
+        done = subprocess.run(
+            [sys.executable, "-c", script, *words, *options], capture_output=True, text=True, check=False
+        )
+        return done.stdout, done.stderr, done.returncode
+
+    status, out, err = run(*words)
+    told = "hint: kernels are interpreted, 60 to 400 times slower: "
+    reason = (
+        "the package llvmlite is not installed" if lack == "llvmlite" else "the system forbids memory that becomes code"
+    )
+    assert process() == (out, f"{told}{reason}. Their results are the same\n{err}", status)
+    assert process("--jit", "off") == (out, err, status)
+    out, err, status = process("--jit", "on")
+    assert (status, err.splitlines()[0]) == (2, f"dwarfgpu: error: kernels cannot be compiled: {reason}")
 
 
 @pytest.mark.parametrize("has_state", [False, True])

@@ -5,14 +5,12 @@ import ctypes
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.isa.formulas import FLAG, formulas
 from dwarfgpu.isa.semantics.columns import dtype_of
 from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, NotWritten
 from dwarfgpu.isa.semantics.rows import MEANINGS
 from tests.builders.native import compiled
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 LANES, COUNT = 8, 512
 INTEGERS = (0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0x7F, 0xFF, 0x8000, 0x10005, (1 << 31) - 1, 1 << 31, 1 << 63)
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.7, 5.0, 6e4, 1e30, 1e-40, 5e-8, np.inf, -np.inf, np.nan)

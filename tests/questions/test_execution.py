@@ -10,7 +10,6 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control import checkpoints
 from dwarfgpu.execution.forms import native
 from dwarfgpu.execution.forms.engine import library
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.stopping import WAYS_BACK
 from tests.builders.commands import run as command_line
@@ -144,7 +143,6 @@ def test_what_takes_too_long_to_find_is_not_looked_for_again(monkeypatch):
     assert len(sought) == 1
 
 
-@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 def test_what_is_compiled_is_told(launched):
     stop = launched(IN_LANES, "set jit off", "run", "bt")
     assert launched("info machine") == (
@@ -169,7 +167,6 @@ def test_checkpoints_tell_their_memory_and_how_far_back_they_lead(launched):
     )
 
 
-@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
     def fails(*_args):
         raise RuntimeError("no such processor")
@@ -184,7 +181,6 @@ def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 @for_each("commands",
     (IN_LANES, "run", "bt", "reverse-step", "info locals", "reverse-continue", "continue", "reverse-finish", "step"),
     ("break kernels.cl:100", "ignore 1 20", "run", "tbreak kernels.cl:102", "delete 1", "continue", "next",

@@ -12,7 +12,6 @@ from fuzz import __main__ as command
 from fuzz import files, fleet, frame, judged, kernels, made, memory_model, pages, running
 from fuzz.damage import BUNDLE, Damaged, Edit, Original, any_kind, mutate
 
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
@@ -244,7 +243,7 @@ def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):
 @pytest.mark.slow
 @for_each("numbers, jit",
     (range(150), "off"), (range(150, 150 + share(5000, 10)), "off"),
-    pytest.param(range(60), "on", marks=pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")),
+    pytest.param(range(60), "on"),
 )  # fmt: skip
 def test_damaged_kernels_end_with_a_reason(numbers, jit, tmp_path):
     ends, failures = found_by(running.DRIVE, tmp_path, numbers, jit=jit)
@@ -253,7 +252,6 @@ def test_damaged_kernels_end_with_a_reason(numbers, jit, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 @for_each(
     "processor, seed, count", *((processor, "compiled", 2) for processor in PROCESSORS), ("gfx1200", "jit2", 8)
 )  # the last one multiplies two NaNs, of which LLVM would choose either

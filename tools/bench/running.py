@@ -172,9 +172,8 @@ def warmed(*launch_arguments: Any) -> Time:
 def debugging(fast: str, plain: str) -> Iterator[Row]:
     """Yield the rows of a debugger: breakpoints, conditions, a trace, the way back."""
     from dwarfgpu.execution.control.debugging import Debugging
-    from dwarfgpu.execution.forms.native import is_available
 
-    count = 4_000_000 if is_available() else 20_000
+    count = 4_000_000
 
     def loop() -> Debugging:
         found = Debugging(rounds(fast, count))

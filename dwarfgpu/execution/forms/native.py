@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import mmap
 import threading
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from dwarfgpu.code_cache import CodeCache
@@ -30,16 +29,30 @@ class CompilerError(Exception):
         super().__init__(lines[0])
 
 
-def is_available(*, is_wanted: bool = False) -> bool:
-    """Return whether llvmlite is installed; raise an error if it is wanted and is not.
+@cache
+def hindrance() -> str:
+    """Return why no kernel can be compiled here; empty if nothing is known.
 
-    It is imported when something is compiled: that takes longer than a short kernel runs.
+    llvmlite is imported when something is compiled: that takes longer than a short kernel runs.
     """
-    is_there = find_spec("llvmlite") is not None
-    if is_wanted and (not is_there or _binding() is None):
-        hint = "install the package llvmlite, or let Python execute instructions (`off`)"
-        raise UsageError("kernels are compiled by llvmlite, which is not installed", kind="needs_package", hint=hint)
-    return is_there
+    if find_spec("llvmlite") is None:
+        return "the package llvmlite is not installed"
+    return "" if _can_make_code() else "the system forbids memory that becomes code"
+
+
+def interpreted_text() -> str:
+    """Return what to tell a user who starts kernels; empty if they can be compiled."""
+    problem = hindrance()
+    return problem and f"kernels are interpreted, 60 to 400 times slower: {problem}. Their results are the same"
+
+
+def _can_make_code() -> bool:
+    """Return whether memory that was written may be executed, which SELinux, systemd and containers can forbid."""
+    if not hasattr(mmap, "PROT_EXEC"):
+        return True
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    start = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+    return not ctypes.CDLL(None).mprotect(start, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC)
 
 
 @cache

@@ -3,11 +3,9 @@
 import pytest
 
 from dwarfgpu.execution.control.debugging import Debugging
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.execution.control.test_going_back import STORE, assert_same, rounds_of, state_of
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 LOOP = 78
 """The line of `mixed` with numbers of all sizes."""
 CONDITIONS = (

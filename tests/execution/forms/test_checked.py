@@ -7,13 +7,11 @@ from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC_HI
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED_BITS
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_undefined import LINES
 from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 WAYS = 0, 1 << 16, 1
 """Interpreted, as forms, and as stretches wherever that is possible."""
 

@@ -7,11 +7,9 @@ import pytest
 from dwarfgpu.execution.control.profile import COUNTED, Profile
 from dwarfgpu.execution.forms import instruction_records
 from dwarfgpu.execution.forms.compiled_forms import HOT
-from dwarfgpu.execution.forms.native import is_available
 from tests.audits.judge.test_frames_by_code import by_hand
 from tests.execution.forms.kernel_runs import BEFORE_GFX9, CALLED, COUNT, JUMPS, KERNELS, PROCESSORS, ready, state
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 QUICK = {
     ("gfx1100", "O2", "tiles"), ("gfx1100", "O0", "recursive"), ("gfx1100", "O2", "narrow"), ("gfx90a", "O0", "tiles"),
     ("gfx90a", "O0", "recursive"), ("gfx1200", "O0", "parting"), ("gfx803", "O0", "col"), ("gfx90a", "O2", "kinds"),

@@ -8,14 +8,12 @@ import pytest
 from dwarfgpu.execution.checks import provenance
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import few_or_all, some_slow
 from tests.execution.checks import test_bounds as bounds
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 WAYS = 0, 1 << 16, 1
 """Interpreted, as forms, and as stretches wherever that is possible."""
 

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from dwarfgpu.execution.forms import loops
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same, prepared, ready
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 QUICK = {("gfx1100", "O2", "parting"), ("gfx90a", "O2", "col"), ("gfx1200", "O0", "red"), ("gfx90a", "O0", "red")}
 
 

@@ -9,7 +9,7 @@ from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.forms import native
 from dwarfgpu.execution.forms.compiled_forms import HOT
 from dwarfgpu.execution.forms.engine import library
-from dwarfgpu.execution.forms.native import CompilerError, is_available
+from dwarfgpu.execution.forms.native import CompilerError
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.audits.judge.test_frames_by_code import by_hand
@@ -26,7 +26,6 @@ from tests.execution.forms.kernel_runs import (
     state,
 )
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 HALF = 128
 
 

@@ -15,11 +15,8 @@ from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms import compiled_forms, native, program
 from dwarfgpu.execution.forms.engine import library
-from dwarfgpu.execution.forms.native import is_available
 from tests.audits.judge.test_frames_by_code import by_hand
 from tests.execution.forms.kernel_runs import CALLED, COUNT, JUMPS, KERNELS, assert_same, order_of, ready, start, state
-
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,8 @@ import pytest
 
 from dwarfgpu.execution.control.debugging import Debugging
 from dwarfgpu.execution.control.watching import Watcher
-from dwarfgpu.execution.forms.native import is_available
 from dwarfgpu.execution.launch.launch import machine_for
 from tests.execution.forms.kernel_runs import COUNT, PROCESSORS, prepared, start, state
-
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 
 
 def stops_of(path, kernel, hot, watched, most=12):
