@@ -17,6 +17,8 @@ from dwarfgpu.isa.tables import is_gfx12_5
 Lanes = Any
 OVERFLOW = 1 << 23
 """MODE, FP16_OVFL: results that are too large become the largest number."""
+ONE_AS_SCALE = 127
+"""The power of two that is 1, as a byte."""
 _FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a"}
 
 
@@ -29,7 +31,7 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     chosen = said.get("abid", said.get("index_key", 0))
     if shape.family == "smfmac" and said.get("cbsz"):
         chosen = 0  # then the first part of the positions counts
-    if shape.left == "f8f6f4":
+    if shape.left in ("f8f6f4", "f4"):
         _write_narrow(writer, instruction, shape)
         return True
     modifiers = MatrixModifiers(
@@ -81,18 +83,38 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
 
 def _write_narrow(writer: BlockWriter, instruction: GpuInstruction, shape: MatrixShape) -> None:
     """Write a product whose modifiers say the types of A and B, with the scales that it has."""
-    types = narrow_types(instruction.modifiers)
+    types = narrow_types(instruction.name, instruction.modifiers, writer.processor)
     if types is None:
-        raise UnknownInstruction(f"{instruction.mnemonic} of a type that no document has")
+        raise UnknownInstruction(f"{text_of(instruction)}: no document has these types and scales")
     operands = [needed(instruction, name) for name in ("src0", "src1", "src2")]
     texts = [_registers(writer, operand) for operand in operands[:2]]
     third = operands[2]
     texts.append(_registers(writer, third) if third.kind in _FILES else writer.name(constant_of(third, shape)))
     scales = [each for number in (0, 1) if (each := instruction.operand(f"scale_src{number}")) is not None]
-    texts += [f"{_registers(writer, operand)}[:, :, 0]" for operand in scales]
+    for operand, kind in zip(scales, types.scale_kinds, strict=False):
+        text = _scales(writer, instruction, operand)
+        texts.append(f"{writer.name(without_signs)}({text})" if kind == "e4m3" else text)
     function = writer.name(writer.observed(narrow_product))
     writer.write(f"x = {function}({writer.name(shape)}, {writer.name(types)}, {', '.join(texts)})")
     _write_result(writer, instruction.destinations[0])
+
+
+def _scales(writer: BlockWriter, instruction: GpuInstruction, operand: GpuOperand) -> str:
+    """Return the text of scales; a number for all lanes has one, the lowest byte (CDNA 5, 7.12.6.2)."""
+    if operand.kind in _FILES:
+        return _registers(writer, operand)
+    if writer.generation >= 12 and operand.kind is OperandKind.SGPR:
+        return f"uniform({writer.scalar(operand, 32)} + 0).astype('u4')[:, :, None]"
+    if writer.generation >= 12 and operand.text == "0":
+        return writer.name(np.full((1, 1, 1), ONE_AS_SCALE, np.uint32))
+    raise UnknownInstruction(f"{instruction.mnemonic} with {operand.text} as scales")
+
+
+def without_signs(words: Lanes) -> Lanes:
+    """Return scales of seven bits; stop where a byte has an eighth."""
+    if (words & np.uint32(0x80808080)).any():
+        raise UnknownInstruction("a scale of E4M3 whose highest bit is set: no document says what it is")
+    return words
 
 
 def _write_result(writer: BlockWriter, target: GpuOperand) -> None:

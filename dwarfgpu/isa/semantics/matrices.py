@@ -40,9 +40,9 @@ _DENSE = re.compile(
     r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16|bf16f32)_(\d+)x(\d+)x(\d+)_?(?:\d+b_)?([a-z]+\d*)(?:_([a-z]+\d+))?$"
 )
 _SPARSE = re.compile(r"v_(smfmac|swmmac)_(f32|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_([a-z]+\d+)(?:_([a-z]+\d+))?$")
-_NARROW = re.compile(r"v_(mfma)_(?:scale_)?(f32)_(\d+)x(\d+)x(\d+)_(f8f6f4)()$")
+_NARROW = re.compile(r"v_(mfma|wmma)_(?:scale(?:16)?_)?(f32)_(\d+)x(\d+)x(\d+)_(f8f6f4|f4)()$")
 _WIDTHS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16,
-           "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8, "iu4": 4, "f8f6f4": 8}  # fmt: skip
+           "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8, "iu4": 4, "f8f6f4": 8, "f4": 4}  # fmt: skip
 """The bits of an element."""
 
 
@@ -58,7 +58,7 @@ class MatrixShape:
     columns: int
     depth: int
     left: str
-    """The type of A; f8f6f4 is one that the instruction says."""
+    """The type of A; f8f6f4 is one that the instruction says, and f4 that of 4 bits."""
     right: str
     addend: str
     """The type of C."""
@@ -162,10 +162,10 @@ def places_of_results(shape: MatrixShape, blocks: int, lanes: int, generation: i
     size = shape.columns
     if generation >= 12:
         each = 256 // lanes
-        group = row // each
+        group = row % 16 // each
         if lanes == 64:  # the second group of 16 lanes has the rows behind the eighth
             group = group >> 1 | (group & 1) << 1
-        lane, item = column + 16 * group, row % each
+        lane, item = column + 16 * group, row % each + row // 16 * each
     elif generation >= 11:
         count = lanes // 16
         lane, item = column + 16 * (row % count), row // count
