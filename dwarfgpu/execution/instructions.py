@@ -34,14 +34,8 @@ IDLE = re.compile(
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv|prefetch_b8)$|flat_prefetch_b8$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
-_OTHERWISE_ON_GFX12_5 = re.compile(
-    r"(s_)?buffer_(load|store|atomic)"
-    r"|s_get_barrier_state$"
-)
-"""Operations of GFX12.5 that differ from those of GFX12 with the same names, or may: what they do is not known here.
-
-Resources of buffers have other fields (CDNA 5 ISA document, 9.6).
-"""
+_OTHERWISE_ON_GFX12_5 = re.compile(r"s_get_barrier_state$")
+"""Operations of GFX12.5 that differ from those of GFX12 with the same names, or may: what they do is not known here."""
 _NARROW = re.compile(r"v_cvt_\w*(fp|bf)8")
 _READ_ON_GFX12_5 = frozenset(
     f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")

@@ -46,6 +46,10 @@ Place = tuple[MemorySegment, Lanes, Lanes]
 OUTSIDE = np.uint64((1 << 64) - 1)
 """In place of an address: outside of a buffer, where loads give 0 and stores do nothing."""
 
+_RECORDS = np.uint64((1 << 45) - 1)
+"""The bits of the size of a buffer on GFX12.5; all of them mean that nothing is outside."""
+_STRIDE_SCALES = np.array([1, 4, 8, 32], np.uint64)
+
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
@@ -78,7 +82,13 @@ class MemoryAccess:
     """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
 
     apart: Lanes = None
-    """The latest addresses in stacks that are buffers where a number is in several dwords."""
+    """The latest addresses in stacks that are buffers where a number is in several dwords.
+
+    On GFX12.5, those of lanes that reach beyond the end of a buffer, which begin inside.
+    """
+
+    behind: Lanes = None
+    """Where the buffer of each of these lanes ends, on GFX12.5."""
 
     def __init__(
         self, memory: GlobalMemory, *, lanes: int, scratch_base: int = 0, apertures: tuple[int, int] = (0, 0)
@@ -393,7 +403,8 @@ class MemoryAccess:
             return f"(v[{needed(instruction, 'addr').index}].astype('i8'){plus})"
         if shape.space == BUFFER:
             place = ", ".join(self.buffer_parts(writer, instruction))
-            return f"{writer.name(self.buffer_address)}(b, {place}, {shape.size * shape.count})"
+            question = self.wide_buffer_address if is_gfx12_5(writer.processor) else self.buffer_address
+            return f"{writer.name(question)}(b, {place}, {shape.size * shape.count})"
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         is_based = has_base(saddr)
         has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
@@ -706,7 +717,12 @@ class MemoryAccess:
                 self.store(batch, space, self._byte_address(space, address, start * size + number), 1, [byte])
 
     def _byte_address(self, space: str, address: Lanes, number: int) -> Lanes:
-        return self.stack_byte(address, number) if space == BUFFER else address + address.dtype.type(number)
+        if space != BUFFER:
+            return address + address.dtype.type(number)
+        if self.behind is None:
+            return self.stack_byte(address, number)
+        ends = address + np.uint64(number // 4 * 4 + 4)  # each dword is inside or not
+        return np.where((address != OUTSIDE) & (ends <= self.behind), address + np.uint64(number), OUTSIDE)
 
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[Lanes]:
         """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
@@ -783,6 +799,8 @@ class MemoryAccess:
     ) -> Lanes:
         """Change numbers in memory lane after lane; return the old ones."""
         full = batch.count, batch.lanes
+        if address is self.apart and self.behind is not None:
+            address = np.where(address + np.uint64(shape.size) <= self.behind, address, OUTSIDE)
         data = np.broadcast_to(data, full)
         other = None if other is None else np.broadcast_to(other, full)
         result = np.zeros(full, WORDS[shape.size])
@@ -827,6 +845,43 @@ class MemoryAccess:
             inside = self._is_inside(records, flags, last_word, index, offset, scalar, size)
             address = address if inside.all() else np.where(inside, address, OUTSIDE)
         if is_apart:
+            self.apart = address
+        return address
+
+    def wide_buffer_address(
+        self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int
+    ) -> Lanes:
+        """Return the address that a buffer resource of GFX12.5 gives; `OUTSIDE` where it is not in the buffer.
+
+        CDNA 5, 9.4 and 9.6; AMDGPUUsage of LLVM 22, "Buffer Resources", has the same base and size. Each dword of an
+        access is inside or not.
+        """
+        first, second, third, last = (_long(word) for word in words)
+        base, records = wide_resource(first, second, third, last)
+        stride = (last >> np.uint64(12) & np.uint64(0x3FFF)) * _STRIDE_SCALES[last >> np.uint64(26) & np.uint64(3)]
+        index, offset, scalar = _long(index), _long(offset), _long(scalar)
+        if (last >> np.uint64(30)).any():
+            raise UnknownInstruction("a buffer resource whose type is not 0")
+        own, swizzles, asks_record = (
+            offset + scalar,
+            *((last >> np.uint64(bit) & np.uint64(1)).astype(bool) for bit in (28, 29)),
+        )
+        total = (index * stride + offset & _RECORDS) + scalar
+        address = base + total
+        if swizzles.any():  # records of 32 lanes take turns, in 16 bytes each
+            lines, unit, place = np.uint64(32), np.uint64(16), own & _RECORDS
+            turned = (index // lines * stride + place // unit * unit) * lines + index % lines * unit + place % unit
+            address = np.where(swizzles, base + turned, address)
+        is_free = (records == _RECORDS) | swizzles
+        room = np.where(total < records, records - total, 0)
+        of_record = np.where(own < stride, stride - own, 0)
+        room = np.where(asks_record, np.minimum(room, of_record), room)
+        if (is_free | (room >= size)).all():
+            return address
+        address, self.behind = np.broadcast_arrays(
+            np.where(is_free | (room >= min(size, 4)), address, OUTSIDE), np.where(is_free, OUTSIDE, address + room)
+        )
+        if (~is_free & (room >= 4) & (room < size)).any():
             self.apart = address
         return address
 
@@ -941,6 +996,8 @@ class MemoryAccess:
             writer.write(f"{writer.name(self.store_scalar)}(b, {address}, [{', '.join(texts)}])")
             return True
         call = f"{writer.name(self.load_scalar)}({address}, {size}, {count}, {is_signed})"
+        if match[1] and is_gfx12_5(writer.processor):
+            call = self._load_of_buffer(writer, instruction, number, size, f"{size}, {count}, {is_signed}")
         writer.write(f"x = {call}")
         for number in range(count):
             if destination.kind is OperandKind.SGPR:
@@ -967,6 +1024,37 @@ class MemoryAccess:
             writer.set_sgpr(data.index, "h", bits)
         else:
             writer.write(call)
+
+    def _load_of_buffer(
+        self, writer: BlockWriter, instruction: GpuInstruction, number: int, size: int, shape: str
+    ) -> str:
+        """Return the text of a scalar load by a resource of GFX12.5, with the number of its offset."""
+        base, soffset, kept = needed(instruction, "sbase"), instruction.operand("soffset"), -min(size, 4)
+        if number < 0 or base.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} with a negative offset, or of {base.text}")
+        words = ", ".join(f"s[{base.index + place}]" for place in range(4))
+        scalar = "0" if soffset is None or soffset.register == "null" else writer.scalar(soffset, 32)
+        offset = f"({scalar} & {kept & ALL}) + {number & kept}"
+        return f"{writer.name(self.load_of_buffer)}(({words}), {offset}, {shape})"
+
+    def load_of_buffer(self, words: Any, offset: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001
+        """Read numbers of a wave through a buffer resource of GFX12.5: 0 behind its end (CDNA 5, 8.1.2 and 9.4.1.4).
+
+        The lowest bits of the base, of the offset and of the size do not count.
+        """
+        numbers = [word if isinstance(word, int) else number_of(word) for word in words]
+        if not all(isinstance(number, int) for number in numbers):
+            raise MachineFault("a buffer resource that differs between waves")
+        base, records = wide_resource(*numbers)
+        kept = ALL ^ (min(size, 4) - 1)
+        records, has_stride = records & kept, bool(numbers[3] >> 12 & 0x3FFF)
+        if np.all(offset + size * count <= records):
+            return self.load_scalar((base & kept) + offset, size, count, is_signed)
+        if has_stride or not isinstance(offset, int):
+            raise UnknownInstruction("a scalar load behind the end of a buffer, with a stride or by different offsets")
+        inside = max(records - offset, 0) // size
+        found = self.load_scalar((base & kept) + offset, size, inside, is_signed) if inside else []
+        return [*found, *(0 for _ in range(count - inside))]
 
     def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
         """Write numbers of each wave, one wave after the other."""
@@ -1036,6 +1124,12 @@ class MemoryAccess:
         if is_signed:
             results = [word.view(f"i{size}").astype(np.int32).view(np.uint32) for word in results]
         return [number_of(word) for word in results]
+
+
+def wide_resource(first: Any, second: Any, third: Any, last: Any) -> tuple[Any, Any]:
+    """Return the base and the size in bytes that a buffer resource of GFX12.5 has, as numbers or as columns."""
+    base = first | (second & 0x1FFFFFF) << 32
+    return base, second >> 25 | third << 7 | (last & 0x3F) << 39
 
 
 def scaled_offset(batch: WaveBatch, offset: Lanes, scale: int) -> Lanes:

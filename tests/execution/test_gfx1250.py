@@ -154,8 +154,6 @@ def test_offsets_with_the_highest_bit_are_not_known(it, text):
     "v_wmma_f32_16x16x32_f16 v[0:7], v[8:15], v[16:23], v[24:31] neg_lo:[1,0,0]",
     "v_swmmac_f32_16x16x64_f16 v[0:7], v[8:15], v[16:31], v40 index_key:1",
     "v_cvt_f32_fp8 v0, v1 clamp",
-    "buffer_load_b32 v0, v1, s[4:7], null offen",
-    "s_buffer_load_b32 s0, s[4:7], 0",
     "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 12, 4), 1",
     "s_setreg_b32 hwreg(HW_REG_WAVE_MODE), s0",
     "s_getreg_b32 s0, hwreg(HW_REG_WAVE_STATUS)",
@@ -165,6 +163,77 @@ def test_offsets_with_the_highest_bit_are_not_known(it, text):
 def test_what_is_not_known_stops_with_a_message(it, text):
     with pytest.raises(UnknownInstruction, match="what it does on gfx1250 is not known here"):
         it.run(text)
+
+
+def resource(bench, first, base, size, *, stride=0, scale=0, flags=0):
+    """Fill four scalar registers with a buffer resource (CDNA 5, table 57)."""
+    whole = base | size << 57 | stride << 108 | scale << 122 | flags << 124
+    for number in range(4):
+        bench.scalar(first + number, whole >> 32 * number)
+
+
+EVERYTHING = (1 << 45) - 1
+
+
+@for_each("flags, stride, scale, size",
+    (0, 0, 0, 400), (0, 16, 1, 400), (0, 24, 0, EVERYTHING), (2, 120, 0, 400), (1, 16, 0, 40))  # fmt: skip
+def test_buffers(it, flags, stride, scale, size):
+    """Each dword of a lane is inside or not; what is outside reads 0, and is not stored (CDNA 5, 9.4.1 and 9.4.2)."""
+    it.bytes[:] = NUMBERS.integers(0, 256, it.bytes.shape)
+    memory = bytes(it.bytes)
+    resource(it, 4, MEMORY + 64, size, stride=stride, scale=scale, flags=flags)
+    index, offset = NUMBERS.integers(0, 8, LANES), NUMBERS.integers(0, 2 if flags == 1 else 90, LANES) * 4
+    it.vectors(index.astype(np.uint32), offset.astype(np.uint32))
+    it.scalar(8, 12)
+    it.run("buffer_load_b96 v[4:6], v[0:1], s[4:7], s8 idxen offen offset:4")
+    step = stride * (1, 4, 8, 32)[scale]
+    for lane in range(LANES):
+        place = int(offset[lane]) + 4 + 12
+        for word in range(3):
+            if flags == 1:  # 32 records, 16 bytes of each in turn
+                at = (place // 16 * 16) * 32 + int(index[lane]) % 32 * 16 + place % 16 + 4 * word
+                inside = True
+            else:
+                at = int(index[lane]) * step + place + 4 * word
+                inside = size == EVERYTHING or at + 4 <= size
+                inside = inside and (flags != 2 or place + 4 * word + 4 <= step)
+            wanted = int.from_bytes(memory[at + 64 : at + 68], "little") if inside else 0
+            assert it.read(4 + word)[0, lane] == wanted, (lane, word)
+
+
+def test_stores_to_buffers(it):
+    it.bytes[:] = NUMBERS.integers(0, 256, it.bytes.shape)
+    expected = it.bytes.view(np.uint32).copy()
+    resource(it, 4, MEMORY, 16 * 30 + 8)
+    (data,) = registers(1)
+    it.vectors(np.arange(LANES, dtype=np.uint32) * 16, data, data, data + 1, data + 2)
+    it.run("buffer_store_b96 v[2:4], v0, s[4:7], null offen")
+    for lane in range(31):
+        for word in range(3 if lane < 30 else 2):
+            expected[lane * 4 + word] = data[lane] + np.uint32(word)
+    assert (it.bytes.view(np.uint32) == expected).all()
+    resource(it, 4, MEMORY, 16 * 30 + 4)  # of an atomic operation all bytes are inside, or it is not done
+    it.run("buffer_atomic_add_u64 v[2:3], v0, s[4:7], null offen")
+    longs = expected.view(np.uint64)
+    longs[:60:2] += data[:30].astype(np.uint64) | (data[:30] + np.uint32(1)).astype(np.uint64) << np.uint64(32)
+    assert (it.bytes.view(np.uint32) == expected).all()
+
+
+def test_scalar_loads_of_buffers(it):
+    """The lowest bits of each part do not count (CDNA 5, 8.1.2); behind the end is 0 (9.4.1.4)."""
+    words = it.bytes.view(np.uint32)
+    words[:] = np.arange(len(words)) + 1
+    resource(it, 4, MEMORY + 130, 30)
+    it.scalar(8, 15)
+    it.run("s_buffer_load_b128 s[12:15], s[4:7], s8 offset:0x7\ns_buffer_load_i8 s16, s[4:7], 0x2")
+    assert [it.batch.scalar[12 + number] for number in range(4)] == [37, 38, 39, 0]
+    assert it.batch.scalar[16] == 34
+
+
+def test_resources_of_other_types(it):
+    resource(it, 4, MEMORY, 64, flags=4)
+    with pytest.raises(UnknownInstruction, match="whose type is not 0"):
+        it.run("buffer_load_b32 v0, v1, s[4:7], null offen")
 
 
 def test_what_each_kernel_begins_with(it):

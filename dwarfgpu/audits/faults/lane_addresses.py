@@ -22,6 +22,7 @@ from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.isa.semantics.numbers import ALL
+from dwarfgpu.isa.tables import is_gfx12_5
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.amdgpu import GENERIC
 from dwarfgpu.targets.amdgpu.processors import processor_named
@@ -139,7 +140,8 @@ class _SeenAccesses(MemoryAccess):
             addresses = addresses.astype(np.uint32).view(np.int32).astype(np.int64)
         vaddr = instruction.operand("vaddr")
         is_of_frame = space == actions.PRIVATE and (vaddr is None or vaddr.kind is not OperandKind.VGPR)
-        base_of_all, unit = _base(instruction, batch.scalar), 4 if shape is None else shape.size
+        bits = 0x1FFFFFF if is_gfx12_5(writer.processor) else 0xFFFF
+        base_of_all, unit = _base(instruction, batch.scalar, bits), 4 if shape is None else shape.size
         return LaneAddresses(space, action, size, lanes, addresses, base_of_all, unit, is_of_frame, parts)
 
     # --- What the interpreter calls -------------------------------------------------------------------------------
@@ -234,11 +236,14 @@ def writes_exec(instruction: GpuInstruction) -> bool:
     )
 
 
-def _base(instruction: GpuInstruction, scalars: Any) -> int | None:
-    """Return the 64-bit address that an instruction counts from, or that of the resource of a buffer."""
+def _base(instruction: GpuInstruction, scalars: Any, bits: int) -> int | None:
+    """Return the 64-bit address that an instruction counts from, or that of the resource of a buffer.
+
+    ``bits`` are those of the second word of a resource that belong to its address.
+    """
     resource = instruction.operand("srsrc") or instruction.operand("rsrc")
     base = resource or instruction.operand("saddr") or instruction.operand("sbase")
     if base is None or base.kind is not OperandKind.SGPR or base.bits == 32:
         return None
     high = scalars[base.index + 1]
-    return int(scalars[base.index] | (high if resource is None else high & 0xFFFF) << 32)
+    return int(scalars[base.index] | (high if resource is None else high & bits) << 32)

@@ -435,7 +435,7 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
 def _scalar_base(writer: FormWriter, instruction: GpuInstruction, base: GpuOperand, *, is_buffer: bool) -> str:
     if not is_buffer:
         return writer.scalar(base, 64)
-    if base.kind is not OperandKind.SGPR:
+    if base.kind is not OperandKind.SGPR or is_gfx12_5(writer.processor):
         raise UnknownInstruction(f"{instruction.mnemonic} of {base.text}")
     high = writer.one.operate("and", WORD, writer.word(base.index + 1), str(0xFFFF))
     return writer.joined(writer.word(base.index), high)

@@ -15,6 +15,7 @@ from dwarfgpu.execution.forms.layout import MemoryCell, Place
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
+from dwarfgpu.isa.tables import is_gfx12_5
 
 
 @frozen
@@ -36,6 +37,8 @@ def _resource(writer: FormWriter, instruction: GpuInstruction) -> _BufferWords:
     if instruction.modifiers.get("idxen") or operand.kind is not OperandKind.SGPR:
         raise UnknownInstruction(f"{instruction.mnemonic} with an index")
     words = [writer.word(operand.index + number) for number in range(4)]
+    if is_gfx12_5(writer.processor):
+        return _wide_resource(writer, words, _scalar_offset(writer, instruction))
     base = writer.joined(words[0], one.operate("and", WORD, words[1], str(0xFFFF)))
     flags = one.operate("lshr", WORD, words[1], "16")
     writer.refuse_unless(one.operate("icmp eq", WORD, one.operate("and", WORD, flags, str(0x3FFF)), "0"))
@@ -46,6 +49,19 @@ def _resource(writer: FormWriter, instruction: GpuInstruction) -> _BufferWords:
     scalar = _scalar_offset(writer, instruction)
     limit = _limit(writer, words, scalar)
     return _BufferWords(words, base, scalar, limit, one.operate("and", FLAG, is_stack, is_swizzled), is_plain)
+
+
+def _wide_resource(writer: FormWriter, words: list[str], scalar: str) -> _BufferWords:
+    """Return what a resource of GFX12.5 says; those that are swizzled or ask for records are left to Python."""
+    one = writer.one
+    base = writer.joined(words[0], one.operate("and", WORD, words[1], str(0x1FFFFFF)))
+    size = one.operate("lshr", LONG, writer.joined(words[1], words[2]), "25")
+    above = one.resized(one.operate("and", WORD, words[3], str(0x3F)), WORD, LONG)
+    size = one.operate("or", LONG, size, one.operate("shl", LONG, above, "39"))
+    writer.refuse_unless(one.operate("icmp eq", WORD, one.operate("lshr", WORD, words[3], "28"), "0"))
+    limit = one.intrinsic("smax", LONG, one.operate("sub", LONG, size, scalar), "0")
+    limit = one.choose(one.operate("icmp eq", LONG, size, str((1 << 45) - 1)), LONG, size, limit)
+    return _BufferWords(words, base, scalar, limit, "false", "true")
 
 
 def buffer_places(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape) -> tuple[str, str]:
