@@ -9,6 +9,7 @@ Other numbers are of processors with named barriers. A work-group of one wave ha
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,14 @@ GROUP = -1
 """The barrier of a work-group."""
 WITHOUT_EFFECT = (0, -2)
 """The barriers that a program cannot use."""
+
+
+class BarrierPart(Enum):
+    """What an instruction is for the barrier of a work-group."""
+
+    WHOLE = 1
+    SIGNAL = 2
+    WAIT = 3
 
 
 class GroupBarriers:

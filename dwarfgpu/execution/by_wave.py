@@ -1,10 +1,11 @@
 """Waves that run one after the other, where nobody watches their order.
 
 A round has two parts. First each wave that does not wait has a turn, in the order of their numbers: until it meets
-others, or has executed many instructions. Then what they meet before is executed, for all waves that are there: the
-end of a wave, a barrier, what changes MODE, and what Python executes for many waves as fast as for one. The order is
-the same whether Python executes a wave or compiled code does. Where a run stops at faults, all waves have their turns
-first: so each that fails is known.
+others, or has executed many instructions. If all waves of a work-group are then before a barrier, they pass it, and
+have other turns before the next work-group has its own. Then what waves meet before is executed, for all waves that
+are there: the end of a wave, other barriers, what changes MODE, and what Python executes for many waves as fast as for
+one. The order is the same whether Python executes a wave or compiled code does. Where a run stops at faults, all waves
+have their turns first: so each that fails is known.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution import turns
+from dwarfgpu.execution.barriers import BarrierPart
 from dwarfgpu.execution.batch import WaveBatch
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.device import Device
 
+_FIRST = {BarrierPart.WHOLE, BarrierPart.SIGNAL}
+"""Where the waves of a work-group wait for each other, and count as there."""
 ALONE = 1 << 18
 """The instructions of a turn of the only wave."""
 NO_LIMIT = 1 << 62
@@ -66,46 +70,111 @@ class WaveRounds:
         """Let the waves of batches that run in one piece of code, with one MODE, have their turns."""
         device = self._device
         is_only = len(batches) == 1 and batches[0].count == 1 and not device.batches
-        turn = ALONE if is_only else turns.PATIENCE
-        left = self._interpret_turns(batches, turn, code) if not self._is_compiled(code) else batches
-        if left and not self._is_over:
-            self._run_compiled(left, turn, code)
+        turn, begin = ALONE if is_only else turns.PATIENCE, (0, 0)
+        if not self._is_compiled(code):
+            batches, begin = self._interpret_turns(batches, turn, code)
+        if batches and not self._is_over:
+            self._run_compiled(batches, turn, code, begin)
         else:
-            device.batches += left
+            device.batches += batches
 
     def _is_compiled(self, code: range) -> bool:
         return len(code) > 1 and self._compiled.begins()
 
-    def _interpret_turns(self, batches: list[WaveBatch], turn: int, code: range) -> list[WaveBatch]:
-        """Let Python execute turns until compiled code does; return the waves that have not had theirs."""
-        order = [(wave, number, row) for number, each in enumerate(batches) for row, wave in enumerate(each.waves)]
-        rest: dict[int, list[int]] = defaultdict(list)
-        for _wave, number, row in sorted(order):
-            if rest or self._is_over or self._is_compiled(code):
-                rest[number].append(row)
-            else:
-                batch = batches[number]
-                self._interpret(batch if batch.count == 1 else batch.take([row]), turn, code)
-        return [
-            batches[number] if len(rows) == batches[number].count else batches[number].take(rows)
-            for number, rows in rest.items()
-        ]
+    def _interpret_turns(
+        self, batches: list[WaveBatch], turn: int, code: range
+    ) -> tuple[list[WaveBatch], tuple[int, int]]:
+        """Let Python execute turns until compiled code does.
 
-    def _interpret(self, wave: WaveBatch, turn: int, code: range) -> None:
-        """Let Python execute the turn of a wave."""
+        Return the waves that have not had theirs, with those of the first work-group of them that have, and how many
+        these are and have executed.
+        """
+        places = [(wave, number, row) for number, each in enumerate(batches) for row, wave in enumerate(each.waves)]
+        places.sort()
+        bounds, are_whole = self._device.groups_of(np.array([wave for wave, _number, _row in places]))
+        for first, end, is_whole in zip(bounds[:-1].tolist(), bounds[1:].tolist(), are_whole.tolist(), strict=True):
+            group = [_one_of(batches[number], row) for _wave, number, row in places[first:end]]
+            begin = self._interpret_group(group, turn, code, is_whole=is_whole)
+            if begin is not None:
+                rest: dict[int, list[int]] = defaultdict(list)
+                for _wave, number, row in places[end:]:
+                    rest[number].append(row)
+                others = (
+                    batches[number] if len(rows) == batches[number].count else batches[number].take(rows)
+                    for number, rows in rest.items()
+                )
+                return [*group, *others], begin
+            self._device.batches += group
+        return [], (0, 0)
+
+    def _interpret_group(
+        self, group: list[WaveBatch], turn: int, code: range, *, is_whole: bool
+    ) -> tuple[int, int] | None:
+        """Let Python execute the turns of a work-group, which then has the waves that go on in the code.
+
+        Return how many waves have had theirs, and what all have executed, if the others have not.
+        """
+        device, begin, count = self._device, self._device.executed, len(group)
+        while True:
+            number = 0
+            while number < len(group):
+                if self._is_over or self._is_compiled(code):
+                    return number, device.executed - begin
+                if self._interpret(group[number], turn, code):
+                    number += 1
+                else:
+                    del group[number]
+            has_turn = device.executed - begin < turn * count
+            if not (is_whole and has_turn and len(group) == count and self._pass_barrier(group)):
+                return None
+
+    def _interpret(self, wave: WaveBatch, turn: int, code: range) -> bool:
+        """Let Python execute the turn of a wave; return whether it goes on in the code."""
         device, begin, mode = self._device, self._device.executed, wave.mode
-        left = min(turn, self._room)
-        while left and wave.pc in code and wave.mode == mode and not device.waves_meet(wave.pc, mode):
+        left, is_there = min(turn, self._room), True
+        while left and is_there:
+            if device.waves_meet(wave.pc, mode):
+                if not self._passes_wait(wave):
+                    break
+                left -= 1
+                continue
             block = device.block_of_wave(wave.pc, mode, left)
             left -= block.count
-            if not device.execute(wave, block):
-                break
-        else:
-            device.batches.append(wave)
+            goes_on = device.execute(wave, block)
+            is_there = goes_on and wave.pc in code and wave.mode == mode
+            if goes_on and not is_there:
+                device.batches.append(wave)
         self._compiled.has_waited(device.executed - begin)
+        return is_there
 
-    def _run_compiled(self, batches: list[WaveBatch], turn: int, code: range) -> None:
-        """Let compiled code execute the turns of waves."""
+    def _pass_barrier(self, group: list[WaveBatch]) -> bool:
+        """Let all waves of a work-group pass barriers, if each is before one; return whether they have."""
+        device, complete = self._device, self._device.barriers.complete
+        parts = [device.barrier_part(wave.pc, wave.mode) for wave in group]
+        has_signal = any(complete[wave.waves[0]] for wave in group)
+        if has_signal or not _FIRST.issuperset(parts) or len(group) > self._room:
+            return False
+        for wave, part in zip(group, parts, strict=True):
+            complete[wave.waves] = part is BarrierPart.SIGNAL
+            self._pass(wave)
+        return True
+
+    def _passes_wait(self, wave: WaveBatch) -> bool:
+        """Let a wave pass the second part of a barrier, if it is complete; return whether it has."""
+        complete = self._device.barriers.complete
+        if self._device.barrier_part(wave.pc, wave.mode) is not BarrierPart.WAIT or not complete[wave.waves[0]]:
+            return False
+        complete[wave.waves] = False
+        self._pass(wave)
+        return True
+
+    def _pass(self, wave: WaveBatch) -> None:
+        wave.pc += 4
+        wave.spent += 1
+        self._device.executed += 1
+
+    def _run_compiled(self, batches: list[WaveBatch], turn: int, code: range, begin: tuple[int, int]) -> None:
+        """Let compiled code execute the turns of waves; some of the first work-group may have had theirs."""
         device, compiled = self._device, self._compiled
         entered: list[Any] = [compiled.entered(batch) for batch in batches]
         batch, places = entered[0], np.repeat([each.pc for each in entered], [each.count for each in entered])
@@ -113,7 +182,7 @@ class WaveRounds:
             batch = batch.beside_others(entered[1:])
             order = np.argsort(batch.waves)
             batch, places = batch.take(order), places[order]
-        rounds = compiled.round_of(batch, places, turn)
+        rounds = compiled.round_of(batch, places, turn, begin)
         is_gone = np.zeros(batch.count, bool)
         while not self._is_over and (wave := rounds.run(self._room)) is not None:
             row, goes_on = rounds.row, device.execute(wave, device.block_of_wave(wave.pc, batch.mode, 1))
@@ -121,7 +190,7 @@ class WaveRounds:
                 rounds.go_on(wave)
                 continue
             is_gone[row] = True
-            rounds.skip()
+            rounds.leave_out()
             if goes_on:
                 device.batches.append(wave)
         device.batches += rounds.parts(~is_gone)
@@ -132,10 +201,18 @@ class WaveRounds:
         """Execute what waves meet before."""
         device = self._device
         batches, device.batches = device.batches, []
-        for batch in batches:
+        while batches:
+            batch, room = batches.pop(0), self._room
             is_over = self._is_over or device.halt or not device.waves_meet(batch.pc, batch.mode)
+            if not is_over and batch.count > room:
+                batches.append(batch.take(np.arange(room, batch.count)))
+                batch = batch.take(np.arange(room))
             if is_over or device.execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
                 device.batches.append(batch)
+
+
+def _one_of(batch: WaveBatch, row: int) -> WaveBatch:
+    return batch if batch.count == 1 else batch.take([row])
 
 
 def _together(batches: Iterable[WaveBatch]) -> list[WaveBatch]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution import halts, instructions, turns
-from dwarfgpu.execution.barriers import GroupBarriers
+from dwarfgpu.execution.barriers import BarrierPart, GroupBarriers
 from dwarfgpu.execution.batch import (
     FLAT_SCRATCH,
     M0,
@@ -151,6 +151,7 @@ class Device:
         self._of_waves: dict[tuple[int, int], CompiledBlock] = {}
         """The blocks of waves that run one after the other, which end before these meet."""
         self._meetings: dict[tuple[int, int, bool], bool] = {}
+        self._barriers: dict[tuple[int, int], BarrierPart | None] = {}
         self._decoded: dict[int, GpuInstruction] | None = None
         """While a block is written, its instructions, and those behind it that checks have looked at."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
@@ -809,6 +810,24 @@ class Device:
                 meets = not self.compiled.has_form(pc, mode)
             self._meetings[key] = meets
         return self._meetings[key]
+
+    def barrier_part(self, pc: int, mode: int) -> BarrierPart | None:
+        """Return what an instruction where waves meet is for the barrier of its work-group."""
+        key = pc, mode
+        if key not in self._barriers:
+            self._barriers[key] = instructions.barrier_part(self.instruction(pc))
+        return self._barriers[key]
+
+    def groups_of(self, waves: Any) -> tuple[Any, Any]:
+        """Return where work-groups begin among waves in their order, and where the last one ends; and which are whole.
+
+        A group is whole if all its waves are there that have not ended, and none has signalled that it is at a barrier.
+        """
+        groups = self._groups[waves]
+        bounds = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(waves))
+        own = groups[bounds[:-1]]
+        is_free = self.generation < 12 or (self.barriers.has_barrier & (self.barriers.signals == 0))[own]
+        return bounds, (np.diff(bounds) == self._alive[own]) & is_free
 
     def code_around(self, pc: int) -> range:
         """Return the addresses of the piece of memory with an instruction; of no other one where there is no code."""

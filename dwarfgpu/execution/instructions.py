@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution import lane_moves
-from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
+from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT, BarrierPart
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import GlobalMemory
@@ -682,6 +682,11 @@ def _set_banks(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write(f"b.mode = b.mode & {~_BANKS} | {banks << BANKS_SHIFT}")
 
 
+_BARRIERS = {
+    "s_barrier": BarrierPart.WHOLE, "s_barrier_signal": BarrierPart.SIGNAL, "s_barrier_wait": BarrierPart.WAIT,
+}  # fmt: skip
+
+
 # --- Barriers of GFX12 --------------------------------------------------------------------------------------------
 
 
@@ -693,6 +698,16 @@ def _barrier_number(instruction: GpuInstruction) -> int:
         if number == GROUP or number in WITHOUT_EFFECT:
             return number
     raise UnknownInstruction(f"{instruction.mnemonic} of a named barrier")
+
+
+def barrier_part(instruction: GpuInstruction) -> BarrierPart | None:
+    """Return what an instruction is for the barrier of its work-group; None if it is nothing, or asks for more."""
+    part = _BARRIERS.get(instruction.name)
+    try:
+        is_own = part in (None, BarrierPart.WHOLE) or _barrier_number(instruction) == GROUP
+    except UnknownInstruction:
+        return None
+    return part if is_own else None
 
 
 def _signal(*, asks: bool) -> Callable[[BlockWriter, GpuInstruction], None]:

@@ -186,12 +186,15 @@ class CompiledForms:
         is_plain = isinstance(batch, FormBatch) and not self.problem and not self.device.is_memory_watched
         return is_plain and self._table.can_reach_all(self.device.memory)
 
-    def round_of(self, batch: Any, places: Any, turn: int) -> CompiledRound:
-        """Return the turns of waves that are at some places of one piece of code."""
+    def round_of(self, batch: Any, places: Any, turn: int, begin: tuple[int, int]) -> CompiledRound:
+        """Return the turns of waves that are at some places of one piece of code.
+
+        ``begin`` is how many have had theirs, and what the work-group of these has executed.
+        """
         batch.pc = int(places[0])
         program = self._program(batch.pc, batch.mode, is_by_wave=True)
         assert program is not None  # noqa: S101 (there is code)
-        return CompiledRound(self, batch, program, places, turn)
+        return CompiledRound(self, batch, program, places, turn, begin)
 
     def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""

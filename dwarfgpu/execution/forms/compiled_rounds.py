@@ -25,10 +25,17 @@ SPAN = 1 << 20
 class CompiledRound:
     """The turns of some waves."""
 
-    def __init__(self, forms: Any, batch: FormBatch, program: FormProgram, places: Any, turn: int) -> None:
+    def __init__(
+        self, forms: Any, batch: FormBatch, program: FormProgram, places: Any, turn: int, begin: tuple[int, int]
+    ) -> None:
         self._forms, self._batch, self._program, self._turn = forms, batch, program, turn
-        self.row, self._left = 0, turn
+        self.row, self._left = begin[0], turn
         """The position of the wave whose turn it is, and the instructions that are left of that."""
+        self._group, self._used = 0, begin[1]
+        """The position of its work-group, and the instructions that this has executed."""
+        bounds, are_whole = forms.device.groups_of(batch.waves)
+        self._bounds, self._are_whole = bounds.astype(np.int64), are_whole.astype(np.uint8)
+        batch.states.put_complete(batch.waves, address_of(forms.device.barriers.complete) + batch.waves)
         batch.settle()
         batch.states.put_next(batch.waves, program.slots_of(places))
         self._calls: dict[int, Calls] = {}
@@ -48,13 +55,17 @@ class CompiledRound:
         """Let waves run; return one whose next instruction Python executes, or None where nothing is left to do."""
         forms, batch, program = self._forms, self._batch, self._program
         device, cells = forms.device, forms.cells
-        cells[RoundCell.WAVES], cells[RoundCell.COUNT] = address_of(batch.pointers), batch.count
+        groups = len(self._are_whole)
+        cells[RoundCell.WAVES], cells[RoundCell.COUNT] = address_of(batch.pointers), groups
+        cells[RoundCell.BOUNDS], cells[RoundCell.WHOLES] = address_of(self._bounds), address_of(self._are_whole)
         cells[RoundCell.TURN], cells[RoundCell.MOST], cells[RoundCell.HOT] = self._turn, SPAN, forms.hot
-        while room > 0 and self.row < batch.count and not (device.is_interrupted or forms.problem):
-            cells[RoundCell.NUMBER], cells[RoundCell.LEFT], cells[RoundCell.ROOM] = self.row, self._left, room
+        while room > 0 and self._group < groups and not (device.is_interrupted or forms.problem):
+            cells[RoundCell.GROUP], cells[RoundCell.USED], cells[RoundCell.ROOM] = self._group, self._used, room
+            cells[RoundCell.NUMBER], cells[RoundCell.LEFT] = self.row, self._left
             reason = forms.library.round(forms.place)
             device.executed += cells[RoundCell.EXECUTED]
             room -= cells[RoundCell.EXECUTED]
+            self._group, self._used = cells[RoundCell.GROUP], cells[RoundCell.USED]
             self.row, self._left = cells[RoundCell.NUMBER], cells[RoundCell.LEFT]
             if reason == RoundExit.OVER:
                 continue
@@ -70,7 +81,7 @@ class CompiledRound:
             elif not forms.fill(program, address):
                 if not device.waves_meet(address, batch.mode):
                     return self._wave(address)
-                self.skip()
+                self._skip()
         return None
 
     def go_on(self, wave: FormBatch) -> None:
@@ -78,9 +89,14 @@ class CompiledRound:
         wave.settle()
         wave.states.put_next(wave.waves, self._program.slot_of(wave.pc))
         self._keep(wave)
-        self._left -= 1
+        self._left, self._used = self._left - 1, self._used + 1
 
-    def skip(self) -> None:
+    def leave_out(self) -> None:
+        """Let the next wave have its turn; that whose turn it is has none any more, so its work-group is not whole."""
+        self._are_whole[self._group] = 0
+        self._skip()
+
+    def _skip(self) -> None:
         """Let the next wave have its turn."""
         self.row, self._left = self.row + 1, self._turn
 

@@ -115,6 +115,8 @@ class Place(IntEnum):
     """What is watched in memory: the first address and the size of each `WatchedRange`."""
     RETURNS_SEEN = 2336
     """Whether Python executes its returns, as somebody looks at them."""
+    COMPLETE = 2344
+    """The address of the byte that says whether the next wait for its work-group is over at once."""
 
 
 class WatchedRange(IntEnum):
@@ -153,6 +155,12 @@ class Rule(IntFlag):
     """A stretch that is a loop."""
     MEETS = 256
     """Waves that run one after the other meet before it; it has no function."""
+    IS_BARRIER = 1024
+    """It is a barrier, or its first part, which the waves of a work-group pass when all of them are before one."""
+    IS_SIGNAL = 2048
+    """It is the first part of a barrier: `Place.COMPLETE` then has 1."""
+    IS_WAIT = 4096
+    """It is the second part, which a wave passes that has 1 there."""
 
 
 class StretchField(IntEnum):
@@ -207,22 +215,30 @@ class RoundCell(IntEnum):
 
     WAVES = 0
     """The addresses of the states of the waves; each has the slot that it is at in `Place.NEXT`."""
-    COUNT = 1
-    NUMBER = 2
+    BOUNDS = 1
+    """The numbers of the first waves of work-groups, and one more; after another they are `COUNT`."""
+    WHOLES = 2
+    """A byte for each work-group: whether all its waves are here, so that they may pass a barrier."""
+    COUNT = 3
+    GROUP = 4
+    """The work-group that goes first, before and after."""
+    USED = 5
+    """The instructions that it has executed in this round, before and after."""
+    NUMBER = 6
     """The number of the wave that goes first, before and after."""
-    LEFT = 3
+    LEFT = 7
     """The instructions that are left of its turn, before and after."""
-    TURN = 4
+    TURN = 8
     """The instructions of a turn."""
-    ROOM = 5
+    ROOM = 9
     """The instructions after which nothing goes on."""
-    MOST = 6
+    MOST = 10
     """The instructions after which Python is asked when a turn ends."""
-    EXECUTED = 7
+    EXECUTED = 11
     """The instructions that waves have executed, all together."""
-    LAST = 8
+    LAST = 12
     """The slot of the call or jump that Python has to note."""
-    HOT = 9
+    HOT = 13
     """How often waves have been at an instruction, where it is hot."""
 
 

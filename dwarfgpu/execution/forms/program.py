@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from dwarfgpu.execution.barriers import BarrierPart
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.form import WrittenForm, write_form
@@ -29,6 +30,10 @@ AHEAD = 400
 """The instructions whose slots are filled together: one module of LLVM compiles faster than many."""
 MOST_FORMS = 1 << 16
 """The instructions whose forms are kept."""
+_OF_BARRIERS = {
+    BarrierPart.WHOLE: Rule.IS_BARRIER, BarrierPart.SIGNAL: Rule.IS_BARRIER | Rule.IS_SIGNAL,
+    BarrierPart.WAIT: Rule.IS_WAIT, None: Rule(0),
+}  # fmt: skip
 COLD = -(1 << 30) & 0xFFFF_FFFF
 """How hot a slot is from which on there is a stretch, or none that pays."""
 
@@ -59,6 +64,8 @@ class FormHost(Protocol):
     def special_sources(self) -> dict[str, int]: ...
 
     def waves_meet(self, pc: int, mode: int) -> bool: ...
+
+    def barrier_part(self, pc: int, mode: int) -> BarrierPart | None: ...
 
     @property
     def has_many_waves(self) -> bool: ...
@@ -242,7 +249,7 @@ class FormProgram:
                     break
                 meets = self._is_by_wave and self._device.waves_meet(address, self._mode)
                 if meets:
-                    self._words[(address - self.start) // 4, RULE // 4] = int(Rule.MEETS)
+                    self._meet_before(address)
                 form = None if meets else self._form(instruction, address)
                 if form is not None:
                     is_far = instruction.name in JUMPS and self._device.is_far_branch(instruction, address)
@@ -254,6 +261,11 @@ class FormProgram:
                 address += instruction.size
         self._put(found)
         return start in found
+
+    def _meet_before(self, address: int) -> None:
+        """Let waves that run one after the other meet before an instruction, which may be a barrier."""
+        rule = Rule.MEETS | _OF_BARRIERS[self._device.barrier_part(address, self._mode)]
+        self._words[(address - self.start) // 4, RULE // 4] = int(rule)
 
     def _put(self, found: dict[int, WrittenForm]) -> None:
         if not found:

@@ -181,6 +181,10 @@ class WaveStates:
         """Let waves go on at slots."""
         self._longs[rows, Place.NEXT // 8] = slots
 
+    def put_complete(self, rows: Any, places: Any) -> None:
+        """Say where waves find whether their next wait at a barrier is over at once."""
+        self._longs[rows, Place.COMPLETE // 8] = places
+
     def calls(self, waves: Any) -> Any:
         """Return the calls that waves have noted: in a row for each, how many there are, and the slots."""
         first, counts = Place.CALLS // 8, self._longs[waves, Place.CALL_COUNT // 8][:, None]

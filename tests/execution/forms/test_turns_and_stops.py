@@ -12,7 +12,7 @@ import pytest
 from dwarfgpu.execution import device as device_module
 from dwarfgpu.execution import turns
 from dwarfgpu.execution.breakpoints import Breakpoint
-from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.faults import Pause, UnknownInstruction
 from dwarfgpu.execution.forms import compiled_forms, native, program
 from dwarfgpu.execution.forms.engine import library
 from tests.audits.judge.test_frames_by_code import by_hand
@@ -273,13 +273,17 @@ def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(require_tool
 
 
 @pytest.mark.parametrize("patience", [10_000, 90])
-@pytest.mark.parametrize("level, kernel", [("O2", "tiles"), ("O2", "parting"), ("O0", "recursive")])
-def test_waves_that_run_one_after_the_other_have_the_same_turns(build, monkeypatch, level, kernel, patience):
+@pytest.mark.parametrize(
+    "processor, level, kernel",
+    [*itertools.product(("gfx90a", "gfx1100", "gfx1200"), ("O2",), ("tiles",)), ("gfx90a", "O2", "parting"),
+     ("gfx90a", "O0", "recursive")],
+)  # fmt: skip
+def test_waves_that_run_one_after_the_other_have_the_same_turns(build, monkeypatch, processor, level, kernel, patience):
     """Python executes the first ones of a round, and forms go on."""
     monkeypatch.setattr(turns, "PATIENCE", patience)
-    devices = [ready(build("gfx90a", level), kernel, hot)[0] for hot in (0, 1, 1)]
+    devices = [ready(build(processor, level), kernel, hot)[0] for hot in (0, 1, 1)]
     devices[2].compiled.wait = compiled_forms.CompiledForms._waited + 5000
-    for at in range(997, 9970, 997):
+    for at in range(997, 9970, 499):
         for device in devices:
             device.run(at)
             assert device.executed <= at
@@ -291,8 +295,30 @@ def test_waves_that_run_one_after_the_other_have_the_same_turns(build, monkeypat
     assert state(devices[0]) == state(devices[2])
 
 
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("hot", [0, 1])
+def test_work_groups_pass_barriers_by_themselves(build, monkeypatch, processor, hot):
+    pauses = []
+    plain = device_module.Device._pause
+    monkeypatch.setattr(device_module.Device, "_pause", lambda *given: pauses.append(given[2]) or plain(*given))
+    device, _ = ready(build(processor, "O2"), "tiles", hot)
+    device.run()
+    assert set(pauses) == {Pause.END}
+
+
 HEADER = Path(__file__).parents[1] / "kernels.h"
 LATER = """
+kernel void later_group(global atomic_int *flag, global int *y) {
+  local int seen;
+  int group = get_group_id(0), is_first = get_local_id(0) == 0, now;
+  do {
+    if (is_first) seen = __opencl_atomic_load(flag, __ATOMIC_ACQUIRE, 2);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    now = seen;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  } while (now != 3 - group);
+  if (is_first) { y[3 - group] = group; __opencl_atomic_fetch_add(flag, 1, __ATOMIC_RELEASE, 2); }
+}
 kernel void later(global atomic_int *flag, global int *y) {
   int wave = get_global_id(0) / 32;
   while (__opencl_atomic_load(flag, __ATOMIC_ACQUIRE, 2) != 3 - wave);
@@ -301,15 +327,16 @@ kernel void later(global atomic_int *flag, global int *y) {
 """
 
 
-def test_a_wave_that_waits_for_a_later_one_lets_it_run(require_tool, tmp_path):
+@pytest.mark.parametrize("kernel, count, most", [("later", 128, 400_000), ("later_group", 512, 1_000_000)])
+def test_a_wave_that_waits_for_a_later_one_lets_it_run(require_tool, tmp_path, kernel, count, most):
     source, path = tmp_path / "later.cl", str(tmp_path / "later.co")
     source.write_text(LATER)
     words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx1100 -O2 -g -w -nogpulib -include {HEADER}"
     subprocess.run([require_tool("clang-22"), *words.split(), source, "-o", path], check=True)
-    KERNELS["later"] = (np.zeros(1, np.int32), np.zeros(4, np.int32))
-    devices = [ready(path, "later", hot, 128)[0] for hot in (0, 1)]
+    KERNELS[kernel] = (np.zeros(1, np.int32), np.zeros(4, np.int32))
+    devices = [ready(path, kernel, hot, count)[0] for hot in (0, 1)]
     for device in devices:
-        device.run(400_000)
+        device.run(most)
         assert device.all_have_ended
     assert_same(*devices)
 
