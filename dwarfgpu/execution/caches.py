@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.tables import is_gfx12_5
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.device_memory import MemorySegment
@@ -57,6 +58,11 @@ KINDS: dict[str, tuple[CacheKind, ...]] = {
     "GFX10": (_L0, CacheKind("L1", WORK_GROUP, 2)),
     "GFX11": (_L0, CacheKind("L1", WORK_GROUP, 2)),
     "GFX12": (_L0, CacheKind("L2", AGENT, UNITS, writes_back=True)),
+    "GFX12.5": (
+        _L0,
+        CacheKind("L2", WORK_GROUP, 2, writes_back=True),  # an agent may have several
+        CacheKind("agent", AGENT, UNITS, writes_back=True),
+    ),
 }
 """The caches of each family, the nearest first. Where agents see each other's writes without an instruction that
 writes back or invalidates L2, since such memory is not cached there, L2 is taken for memory."""
@@ -68,13 +74,15 @@ def cached_family(processor: str, generation: int) -> str:
         return "GFX90A"
     if processor.startswith(("gfx94", "gfx95", "gfx9-4")):
         return "GFX942"
+    if is_gfx12_5(processor):
+        return "GFX12.5"
     return f"GFX{min(max(generation, 9), 12)}"
 
 
 def reach_of_access(family: str, operation: str, modifiers: Mapping[str, int]) -> int:
     """Return how far an access reaches, by its cache bits: caches of a narrower reach are passed by."""
     is_atomic = operation.startswith("rmw")
-    if family == "GFX12":
+    if family.startswith("GFX12"):
         return modifiers.get("scope", 0) & 3
     if family == "GFX942":
         if is_atomic:  # sc0 says that the old value is returned
@@ -102,7 +110,7 @@ def invalidated_kinds(family: str, name: str, modifiers: Mapping[str, int]) -> t
 
 def reach_of_control(family: str, modifiers: Mapping[str, int]) -> int:
     """Return how far a write-back or an invalidate reaches."""
-    if family == "GFX12":
+    if family.startswith("GFX12"):
         return modifiers.get("scope", 0) & 3
     if family == "GFX942":
         return bool(modifiers.get("sc0")) | bool(modifiers.get("sc1")) << 1

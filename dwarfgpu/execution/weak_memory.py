@@ -267,7 +267,8 @@ class WeakMemory(MemoryAccess):
             self.issued[counter][batch.waves] += 1
             operation.numbers[counter] = self.issued[counter][batch.waves]
         operation.open = {counter: np.ones(batch.count, bool) for counter in counters}
-        operation.is_local = any(segment is self.local for segment, *_rest in touched)
+        is_near = any(segment is self.local for segment, *_rest in touched)
+        operation.is_local = is_near and self.names.local in operation.open  # the others come late
         keys = [self._keys(batch, *place) for place in touched if id(place[0]) in self.caches.first_of]
         if keys:
             every, rows = (np.concatenate(parts) for parts in zip(*keys, strict=True))

@@ -1,7 +1,7 @@
 """What an instruction does to memory: the access, its counters and cache bits; waits, write-backs and invalidates.
 
 Which counter an instruction counts in, and what a wait names, is by generation (AMDGPU usage, "Memory Model GFX6-GFX9"
-to "... GFX12"; "Shader Programming", "Data Dependency Resolution" of the ISA documents).
+to "... GFX125x"; "Shader Programming", "Data Dependency Resolution" of the ISA documents).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand, O
 
 LOAD, STORE, RMW, RMW_RETURN = "load", "store", "rmw", "rmw-return"
 GLOBAL, GENERIC, LOCAL, PRIVATE, SCALAR = "global", "generic", "local", "private", "scalar"
+ASYNC, TRANSLATED = "asynccnt", "xcnt"
+"""The counters of loads and stores of local memory that are complete late, and of addresses that are not translated."""
 CACHE_BITS = ("glc", "slc", "dlc", "sc0", "sc1", "nt")
 SCOPE_BITS = ("CU", "SE", "DEV", "SYS")
 WRITE_BACKS = ("buffer_wbl2", "global_wb", "global_wbinv")
@@ -77,16 +79,23 @@ class CounterNames:
     scalar: str
     sample: str
     bvh: str
+    others: tuple[str, ...] = ()
+    """Those that only code waits for that says so: of loads and stores of local memory, and of addresses."""
 
     @property
     def all(self) -> tuple[str, ...]:
         """Each of them once."""
-        return tuple(dict.fromkeys((self.load, self.store, self.local, self.scalar, self.sample, self.bvh)))
+        return tuple(dict.fromkeys((*self.returned, self.store, *self.others)))
 
     @property
     def returned(self) -> tuple[str, ...]:
-        """Those that are 0 when a function is called or returns: all but the counter of stores alone."""
-        return tuple(name for name in self.all if name not in {"vscnt", "storecnt"})
+        """Those that are 0 when a function is called or returns."""
+        return tuple(dict.fromkeys((self.load, self.local, self.scalar, self.sample, self.bvh)))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The counter of stores alone, which need not be 0 then."""
+        return (self.store,) if self.store != self.load else ()
 
 
 def counters_of(major: int) -> CounterNames:
@@ -95,7 +104,8 @@ def counters_of(major: int) -> CounterNames:
         return CounterNames("vmcnt", "vmcnt", "lgkmcnt", "lgkmcnt", "vmcnt", "vmcnt")
     if major <= 11:
         return CounterNames("vmcnt", "vscnt", "lgkmcnt", "lgkmcnt", "vmcnt", "vmcnt")
-    return CounterNames("loadcnt", "storecnt", "dscnt", "kmcnt", "samplecnt", "bvhcnt")
+    others = ASYNC, "tensorcnt", TRANSLATED
+    return CounterNames("loadcnt", "storecnt", "dscnt", "kmcnt", "samplecnt", "bvhcnt", others)
 
 
 _BASES = {OperandKind.VGPR: VECTOR_BASE, OperandKind.SGPR: SCALAR_BASE, OperandKind.AGPR: ACCUMULATION_BASE}
@@ -178,9 +188,7 @@ def _vector(instruction: GpuInstruction, major: int) -> MemoryAction:
         operation = STORE if "store" in name else RMW if encoding == "DS" else LOAD
         space = LOCAL if encoding == "DS" else GLOBAL
         is_direct = operation == LOAD
-        return MemoryAction(
-            operation, space, is_direct=is_direct, counters=("asynccnt",), bits=_bits(instruction, major)
-        )
+        return MemoryAction(operation, space, is_direct=is_direct, counters=(ASYNC,), bits=_bits(instruction, major))
     if encoding == "DS":
         operation = _local_operation(name, has_result=bool(written))
         space = LOCAL if operation else ""
@@ -311,7 +319,7 @@ def _waits(instruction: GpuInstruction, major: int) -> tuple[tuple[str, int], ..
         return (first, value >> 8 & 63), ("dscnt", value & 63)
     if name.endswith("cnt") and name.startswith("s_wait_"):
         counter = name.removeprefix("s_wait_")
-        return ((counter, value & 63),) if counter in {*counters_of(major).all, "asynccnt", "tensorcnt"} else ()
+        return ((counter, value & 63),) if counter in counters_of(major).all else ()
     return ()
 
 

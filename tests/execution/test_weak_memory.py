@@ -46,7 +46,7 @@ def store(cached: Caches, unit: int, word: int, value: int, scope: int, bits: in
     cached.store(one(unit), one(word), one(value, np.uint32), one(bits, np.uint32), scope)
 
 
-@pytest.mark.parametrize("family", ["GFX9", "GFX90A", "GFX942", "GFX10", "GFX11", "GFX12"])
+@pytest.mark.parametrize("family", ["GFX9", "GFX90A", "GFX942", "GFX10", "GFX11", "GFX12", "GFX12.5"])
 def test_a_cache_is_stale_until_it_is_invalidated(family):
     cached, _memory = caches(family, 0)
     assert read(cached, 0, 3, OWN_UNIT) == 0
@@ -58,7 +58,7 @@ def test_a_cache_is_stale_until_it_is_invalidated(family):
     assert read(cached, 0, 3, OWN_UNIT) == 7
 
 
-@pytest.mark.parametrize("family", ["GFX90A", "GFX942", "GFX12"])
+@pytest.mark.parametrize("family", ["GFX90A", "GFX942", "GFX12", "GFX12.5"])
 def test_stores_stay_in_a_cache_until_they_are_written_back(family):
     cached, memory = caches(family, 0.99, agents=2)
     store(cached, 0, 5, 9, OWN_UNIT)

@@ -20,7 +20,7 @@ from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE,
 from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import evolve, frozen
-from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits, register_text
+from dwarfgpu.isa.memory_actions import GENERIC, LOCAL, SCALAR, covers, has_bits, read_registers, register_text
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.instructions import machine_of
 from dwarfgpu.program.code.kernel_parameters import source_name
@@ -33,6 +33,7 @@ from dwarfgpu.targets.amdgpu.memory_families import KNOWN_BUGS, FamilyRules, fam
 if TYPE_CHECKING:
     from dwarfgpu.audits.memory_model.intents import MemoryIntent, StatedIntent
     from dwarfgpu.audits.memory_model.sequences import SequenceCell, SequenceStep
+    from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
 
@@ -216,12 +217,26 @@ class CheckedFunction(OutstandingFlow):
         if action.invalidate:
             self._check_invalidate(state, index, action.invalidate)
         super().advance(state, index)
+        self._translate(state, index, action)
         for name, rule in self.requirements.get(index, ()):
             if rule.after or rule.invalidates:
                 state.owed[index, name] = rule.invalidates
         if self.is_reporting:
             for fence in self.behind.get(index, ()):
                 self._check_fence(state, index, fence)
+
+    def wait(self, state: OutstandingState, counter: str, most: int) -> None:
+        """Complete what a wait lets no longer remain; what is complete has its addresses translated before."""
+        for each in (*self.rule_set.replay, counter):
+            super().wait(state, each, most)
+
+    def _translate(self, state: OutstandingState, index: int, action: MemoryAction) -> None:
+        """Note an access whose address is not translated; vector and scalar ones are never on the way together."""
+        steps, is_access = self.function.steps, action.operation and action.space != LOCAL
+        for counter in self.rule_set.replay if is_access else ():
+            rows, is_scalar = state.pending.get(counter, {}), action.space == SCALAR
+            kept = {each: rows[each] + 1 for each in rows if (steps[each].action.space == SCALAR) == is_scalar}
+            state.pending[counter] = {**kept, index: 0}
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 
@@ -289,7 +304,8 @@ class CheckedFunction(OutstandingFlow):
             if not any(covers(done, text) for done in state.written_back):
                 yield "write-back", f"there is no {text} after the last store"
         for counter in sorted(rule.before):
-            accesses = self._ordered(state.pending.get(counter, {}))
+            rows = state.pending.get(counter, {})
+            accesses = self._translating(rows, own) if counter in self.rule_set.replay else self._ordered(rows)
             if not self.rule_set.repeated_accesses_are_waited_for:
                 accesses = [index for index in accesses if index != own]
             if accesses:
@@ -308,6 +324,15 @@ class CheckedFunction(OutstandingFlow):
             if step.is_call or is_write_back or action.is_shared:
                 accesses.append(index)
         return accesses
+
+    def _translating(self, rows: dict[int, int], own: int | None) -> list[int]:
+        """Return the accesses with addresses that are not translated, the earliest first."""
+        steps = self.function.steps
+        if own is not None and not self.rule_set.results_wait_for_addresses:
+            read = {register for index in rows for register in read_registers(steps[index].instruction)}
+            if not read.isdisjoint(steps[own].action.written):
+                return []
+        return sorted(rows)
 
     def _check_fence(self, state: OutstandingState, index: int, fence: FenceGroup) -> None:
         if fence.release is not None and fence.pivot is None:

@@ -42,7 +42,8 @@ _GENERIC_NAME = re.compile(r"atomic_(?:load|store|exchange|(?:fetch|compare_exch
 """The functions of C11 without an ordering among their arguments."""
 _CALLED = {
     "system": "system systm all_svm_devices all_devices",
-    "agent": "agent device dvc clstr",
+    "agent": "agent device dvc",
+    "cluster": "cluster clustr",
     "workgroup": "workgroup work_group wrkgrp",
     "wavefront": "wavefront wvfrnt sub_group",
     "singlethread": "singlethread single work_item",

@@ -96,7 +96,7 @@ class OutstandingFlow:
         """
         state = OutstandingState()
         if not self.function.is_kernel:
-            state.pending = {name: {BEFORE: 0} for name in self.names.all if name not in self.names.returned}
+            state.pending = {name: {BEFORE: 0} for name in self.names.left}
         return state
 
     def states(self) -> list[OutstandingState | None]:
@@ -134,7 +134,7 @@ class OutstandingFlow:
         for counter, most in action.waits:
             self.wait(state, counter, most)
         if step.is_call:  # all accesses are complete, except for stores, which are unknown
-            state.pending = {name: {index: 0} for name in self.names.all if name not in self.names.returned}
+            state.pending = {name: {index: 0} for name in self.names.left}
             state.flying.clear()
             state.written_back = state.invalidated = frozenset()
         if action.invalidate:

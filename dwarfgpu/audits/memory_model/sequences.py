@@ -153,7 +153,7 @@ class _Sequence:
         if kind == "nontemporal":
             return (_access(operation, space, self.rules.nontemporal[is_store]),)
         after = self.rules.volatile_store_waits if is_store else self.rules.volatile_load_waits
-        before = self.rules.volatile_store_waits_before if is_store else ()
+        before = self.rules.volatile_store_waits_before if is_store else self.rules.volatile_load_waits_before
         return (*_wait_steps(before), _access(operation, space, self.rules.volatile[is_store]), *_wait_steps(after))
 
     def _access(
@@ -166,13 +166,15 @@ class _Sequence:
         bits = {"load": level.load, "store": level.store}.get(operation, level.rmw)
         if space == "local" or ordering == "unordered":
             bits = ""
-        if rules.family == "GFX12" and operation == "rmw-return" and space != "local":
+        if rules.family.startswith("GFX12") and operation == "rmw-return" and space != "local":
             bits = f"th:TH_ATOMIC_RETURN {bits}".strip()
         elif operation == "rmw-return" and space != "local":
             bits = f"{'sc0' if rules.family == 'GFX942' else 'glc'} {bits}".strip()
-        access = _access(operation, space, bits)
+        is_plain = ordering == "unordered" and not rules.unordered_stores_are_atomic
+        has_replay = operation != "load" and space != "local" and not is_plain
+        access = *_wait_steps(rules.replay if has_replay else ()), _access(operation, space, bits)
         if scope in SCOPES[:2]:
-            return (access,)
+            return access
         has_release = ordering in RELEASES and operation != "load"
         has_acquire = ordering in ACQUIRES and operation != "store"
         keeps = is_one_space and (ordering != "seq_cst" or rules.one_space_is_kept_by_seq_cst)
@@ -186,7 +188,7 @@ class _Sequence:
                 steps += [SequenceStep(WRITE_BACK, text) for text in level.write_back]
             local = not keeps_before and (space != "local" or rules.local_releases_wait_for_local)
             steps += self._waits(rules.before, ordering, level, scope, spaces, waits_for_local=local)
-        steps.append(access)
+        steps += access
         if has_acquire:
             spaces = _spaces(space)
             counters = rules.stored if operation == "rmw" else rules.loaded

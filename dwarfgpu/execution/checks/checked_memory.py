@@ -279,7 +279,7 @@ class CheckedMemory(MemoryAccess):
         may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
         if RACE in self.settings.checks and is_access and may_be_shared:
             place, is_release = self._class(instruction, action, address), address in self._behind_local
-            site = self.races.site(address, kinds[0], *place, is_release=is_release, is_direct=action.is_direct)
+            site = self.races.site(address, kinds[0], *place, is_release=is_release, action=action)
             if action.space == actions.PRIVATE:
                 self.races.private.add(address)
             if action.operation == actions.LOAD:
@@ -361,7 +361,7 @@ class CheckedMemory(MemoryAccess):
             self.family, action.operation, instruction.modifiers
         )  # fmt: skip
         if action.operation.startswith("rmw") or instruction.name in _COUNTERS:
-            return RMW, reach if self.family == "GFX12" else AGENT
+            return RMW, reach if self.family.startswith("GFX12") else AGENT
         if action.operation == actions.LOAD and self._begins_swap(instruction, address):
             return SWAP_LOAD, reach
         if action.space == actions.SCALAR or instruction.encoding == "DS":
@@ -371,7 +371,7 @@ class CheckedMemory(MemoryAccess):
         shape = shape_of(instruction.name)
         if shape is None or shape.size * shape.count > MOST_ATOMIC:
             return PLAIN, reach
-        has_scopes = self.family in ("GFX942", "GFX12")
+        has_scopes = self.family == "GFX942" or self.family.startswith("GFX12")
         if action.operation == actions.LOAD:
             return SYNC_LOAD if reach >= WORK_GROUP else PLAIN, reach
         if has_scopes:

@@ -120,9 +120,11 @@ class KnownOrder(KeptState):
         counters = counters_of(generation)
         self.names = (*counters.all, DIRECT)
         self.local, self.load, self.direct = map(self.names.index, (counters.local, counters.load, DIRECT))
-        self.locals = [self.local, self.direct]
+        self.lates = [self.names.index(name) for name in counters.others]
+        """The counters of loads and stores of local memory that code has to wait for itself."""
+        self.locals = [self.local, self.direct, *self.lates]
         """The counters of what is done in local memory."""
-        self.vectors = sorted({self.names.index(counters.load), self.names.index(counters.store)})
+        self.vectors = sorted({self.names.index(counters.load), self.names.index(counters.store), *self.lates})
         """The counters that a release waits for."""
         levels = family_rules(processor).caches[mode]
         self.near, self.far = levels["workgroup"], levels["agent"]
@@ -207,7 +209,7 @@ class KnownOrder(KeptState):
         """Count an access."""
         for kind in kinds:
             self.issued[batch.index, kind] += 1
-        if is_direct:
+        if is_direct and self.load in kinds:
             self.issued[batch.index, self.direct] = self.issued[batch.index, self.load]
 
     def wait(self, batch: WaveBatch, waits: tuple[tuple[int, int], ...]) -> None:
@@ -371,12 +373,13 @@ class KnownOrder(KeptState):
         self.ordered_row[waves] = self.rows
         met = self.met_floor[waves]
         self.pending_floor[waves] = np.maximum(self.pending_floor[waves], met)
-        parts = slice(None) if self.shares_cache else slice(0, 1)
+        is_told_all = not self.near.invalidate
+        parts = slice(None) if is_told_all else slice(0, 1)
         self.floor[waves, parts] = np.maximum(self.floor[waves, parts], met[:, parts])
         if self.has_known:
             told = self.met[waves]
             self.pending[waves] = np.maximum(self.pending[waves], told)
-            if not self.shares_cache:
+            if not is_told_all:
                 told = np.where(np.isin(np.arange(len(self.names)), self.locals), told, 0)
             self.known[waves] = np.maximum(self.known[waves], told)
         for wave in waves.tolist() if self.met_clocks else ():

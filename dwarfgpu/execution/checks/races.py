@@ -37,12 +37,14 @@ from dwarfgpu.execution.checks.findings import (
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.device_memory import MemorySegment, first_of_row
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.memory_actions import NO_ACTION, STORE
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder, Release
     from dwarfgpu.execution.checks.updates import Update
     from dwarfgpu.execution.local_places import LocalPlaces
+    from dwarfgpu.isa.memory_actions import MemoryAction
 
 Rows = Any
 LANE_BITS = 6
@@ -167,9 +169,12 @@ class RaceCheck(KeptState):
         self.private = set[int]()
         """Those that may access private memory alone."""
         self.reaches: list[int] = []
-        self.direct: list[bool] = []
-        """Whether each loads into local memory; and whether one does."""
-        self.has_direct = False
+        self.queues = np.zeros(0, np.int64)
+        """By site, what it is done in turn with in local memory: 0 as its wave goes on, else later."""
+        self.local_kinds = np.zeros(0, np.int64)
+        """By site, the counter of what it does in local memory."""
+        self.has_late = False
+        """Whether something is done there later."""
         self.releases: list[bool] = []
         """Whether each is behind a wait for local memory, without which its atomic operations order nothing there."""
         self.kinds = np.zeros(0, np.int64)
@@ -192,12 +197,14 @@ class RaceCheck(KeptState):
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
 
-    def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool, is_direct: bool) -> int:
+    def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool, action: MemoryAction) -> int:
         """Add an instruction; return its number. Before a small store is the same as a late one."""
         if access_class == SMALL_STORE:
-            self.site(pc, kind, LATE_STORE, reach, is_release=is_release, is_direct=False)
-        self.direct.append(is_direct)
-        self.has_direct |= is_direct
+            self.site(pc, kind, LATE_STORE, reach, is_release=is_release, action=NO_ACTION)
+        local_kind = kind if kind in self.order.lates else self.order.direct if action.is_direct else self.order.local
+        queue = 0 if local_kind == self.order.local else 2 * local_kind + (action.operation == STORE)
+        self.has_late |= queue > 0
+        self.local_kinds, self.queues = np.append(self.local_kinds, local_kind), np.append(self.queues, queue)
         self.pcs.append(pc)
         self.reaches.append(reach)
         self.releases.append(is_release)
@@ -299,8 +306,8 @@ class RaceCheck(KeptState):
         self.most_rows = max(MANY_ROWS, 2 * len(kept))
 
     def number_as_local(self, batch: WaveBatch) -> None:
-        """Count the instruction as one of local memory, which a flat one turns out to be, and a direct load is not."""
-        if self.direct[self.now] or self.kinds[self.now] == self.order.local:
+        """Count the instruction as one of local memory, which a flat one turns out to be, but none that is late."""
+        if self.queues[self.now] or self.kinds[self.now] == self.order.local:
             return
         if not self.first:
             self._begin_rows(is_local=True)
@@ -385,8 +392,8 @@ class RaceCheck(KeptState):
 
     @property
     def _is_in_turn(self) -> bool:
-        """Whether accesses of local memory are done in turn: those of a wave, but for loads that write there."""
-        return self.order.is_alone and not self.looks_in_waves and not self.has_direct
+        """Whether accesses of local memory are done in turn: those of a wave, if none is late."""
+        return self.order.is_alone and not self.looks_in_waves and not self.has_late
 
     def _read(self, shadow: Shadow, read: ListedRead) -> None:
         if self.classes[self.now] == SWAP_LOAD:
@@ -489,7 +496,8 @@ class RaceCheck(KeptState):
     def _may_be_open(self, read: ListedRead, floors: Rows, known: Rows) -> bool:
         """Return whether a read of local memory may not be before all that comes in its group."""
         rows = slice(read.first, read.first + len(read.waves))
-        return bool(((floors <= np.arange(rows.start, rows.stop)) & (known < self.number_of[rows])).any())
+        is_open = (known < self.number_of[rows]) | (self.queues[self.site_of[rows]] > 0)
+        return bool(((floors <= np.arange(rows.start, rows.stop)) & is_open).any())
 
     def _mark(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         at, marks, latest = accessed.at, accessed.marks, shadow.reads[0]
@@ -544,8 +552,8 @@ class RaceCheck(KeptState):
         rows, mine = (before >> LANE_BITS).astype(np.int64), self.wave_of[own_rows]
         theirs = self.wave_of[rows]
         is_other = theirs != mine
-        if shadow.is_local and self.has_direct and not self.direct[self.now]:
-            is_other |= self._is_loading(rows, mine)
+        if shadow.is_local and self.has_late:
+            is_other |= self._is_late(rows, mine)
         others = np.flatnonzero(is_other)
         if self.looks_in_waves and others.size < len(rows):
             self._compare_in_wave(shadow, accessed, found, before, own_rows, is_write=is_write)
@@ -653,15 +661,17 @@ class RaceCheck(KeptState):
                 found[chosen] |= is_read
         return found
 
-    def _is_loading(self, rows: Rows, waves: Rows) -> Rows:
-        """Return which accesses of local memory are loads that write there, which their waves have not waited for."""
-        is_own = np.array(self.direct)[self.site_of[rows]] & (self.wave_of[rows] == waves)
-        return is_own & (self.number_of[rows] > self.order.complete[waves - self.order.first, self.order.direct])
+    def _is_late(self, rows: Rows, waves: Rows) -> Rows:
+        """Return which accesses of local memory are not complete for their waves, which have not waited for them."""
+        sites = self.site_of[rows]
+        queues = self.queues[sites]
+        is_own = (queues > 0) & (queues != self.queues[self.now]) & (self.wave_of[rows] == waves)
+        return is_own & (self.number_of[rows] > self.order.complete[waves - self.order.first, self.local_kinds[sites]])
 
     def _is_ordered(self, shadow: Shadow, rows: Rows, theirs: Rows, mine: Rows) -> Rows:
         kinds = self.kinds[self.site_of[rows]]
         if shadow.is_local:
-            kinds = np.where(np.array(self.direct)[self.site_of[rows]], self.order.direct, self.order.local)
+            kinds = self.local_kinds[self.site_of[rows]]
         numbers = self.number_of[rows]
         return self.order.is_ordered(rows, theirs, kinds, numbers, mine, is_local=shadow.is_local)
 

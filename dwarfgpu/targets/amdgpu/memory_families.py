@@ -2,9 +2,9 @@
 
 The memory model of a family is a few numbers for each scope and execution mode (`ScopeLevel`), and a few choices in
 which texts and compilers differ (`FamilyRules`). Two rule sets stand side by side: ``text``, the AMDGPU usage of LLVM
-("Memory Model GFX6-GFX9", "... GFX90A", "... GFX942", "... GFX10-GFX11", "... GFX12"), and ``llvm22``, what the
-memory legalizer of LLVM 22 inserts. A field of the rules in which the two differ is a named difference. The text of
-GFX6 to GFX10 is that of 2020 ("Memory Model Code Sequences GFX6-GFX10"), which came before the others.
+("Memory Model GFX6-GFX9", "... GFX90A", "... GFX942", "... GFX10-GFX11", "... GFX12", "... GFX125x"), and ``llvm22``,
+what the memory legalizer of LLVM 22 inserts. A field of the rules in which the two differ is a named difference. The
+text of GFX6 to GFX10 is that of 2020 ("Memory Model Code Sequences GFX6-GFX10"), which came before the others.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from dwarfgpu.errors import Unsupported, UsageError, nearest_hint
 from dwarfgpu.immutable import evolve, fields, frozen
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
-SCOPES = ("singlethread", "wavefront", "workgroup", "agent", "system")
-"""The synchronization scopes, the narrowest first (AMDGPU usage, "Memory Scopes")."""
+SCOPES = ("singlethread", "wavefront", "workgroup", "cluster", "agent", "system")
+"""The synchronization scopes, the narrowest first (AMDGPU usage, "Memory Scopes"). For processors without clusters
+of work-groups, cluster is agent."""
 ONE_SPACE = "-one-as"
 """How the name of a scope ends that orders only accesses to the same address space."""
 SCOPE_NAMES = tuple(name for scope in SCOPES for name in (scope, scope + ONE_SPACE))
@@ -66,7 +67,10 @@ class FamilyRules:
     nontemporal: tuple[str, str]
     volatile_load_waits: tuple[str, ...] = ()
     volatile_store_waits: tuple[str, ...] = ()
+    volatile_load_waits_before: tuple[str, ...] = ()
     volatile_store_waits_before: tuple[str, ...] = ()
+    replay: tuple[str, ...] = ()
+    """What an atomic access that writes global memory waits for, so that a page fault before it does not repeat it."""
     # how the rule sets of a family differ in these fields is in DIFFERENCES
     releases_wait_in_a_cu: bool = False
     local_releases_wait_for_local: bool = False
@@ -78,6 +82,8 @@ class FamilyRules:
     repeated_accesses_are_waited_for: bool = True
     invalidates_outer_caches_first: bool = True
     write_backs_are_waited_for: bool = True
+    unordered_stores_are_atomic: bool = False
+    results_wait_for_addresses: bool = True
 
 
 DIFFERENCES: dict[str, str] = {
@@ -91,7 +97,11 @@ DIFFERENCES: dict[str, str] = {
     "instruction is atomic; the text waits for samplecnt and bvhcnt too",
     "volatile_load_waits": "what a volatile load waits for afterwards",
     "volatile_store_waits": "what a volatile store waits for afterwards",
-    "volatile_store_waits_before": "LLVM lets everything complete before a volatile store on GFX12",
+    "volatile_load_waits_before": "LLVM waits for xcnt before a volatile load on GFX12.5",
+    "volatile_store_waits_before": "before a volatile store LLVM lets everything complete on GFX12, and waits for "
+    "xcnt on GFX12.5",
+    "unordered_stores_are_atomic": "on GFX12.5 LLVM waits for xcnt before an unordered atomic store, too, which is a "
+    "plain store in the text",
     "releases_wait_in_a_cu": "in CU mode, where the waves of a work-group share one L0 cache, LLVM waits for vector "
     "memory at every release and seq_cst operation of workgroup scope; the text waits for LDS alone",
     "local_releases_wait_for_local": "before a release by an LDS operation LLVM waits for LDS operations, too, which "
@@ -108,6 +118,8 @@ DIFFERENCES: dict[str, str] = {
     "iteration before, as it drops waits that the first iteration does not need",
     "write_backs_are_waited_for": "after buffer_wbl2 LLVM leaves out the wait for vmcnt where no access is "
     "outstanding; the text waits for the write-back, too",
+    "results_wait_for_addresses": "on GFX12.5 LLVM leaves out the wait for xcnt before an atomic operation whose "
+    "result replaces a register that an access before it has read",
     "waits_for_direct_loads": "LLVM waits for loads that write LDS directly, which the text does not name",
 }
 """The fields in which rule sets differ, and how."""
@@ -127,11 +139,14 @@ class KnownBug:
 KNOWN_BUGS = (
     KnownBug("repeated_accesses_are_waited_for", "LLVM 22 and 24"),  # pull request 211684 is open
     KnownBug("write_backs_are_waited_for", "LLVM 22", fixed=24),  # pull request 178316
+    KnownBug("results_wait_for_addresses", "LLVM 22"),
 )
 
 
-def _levels(group: ScopeLevel, agent: ScopeLevel, system: ScopeLevel | None = None) -> Levels:
-    return {"workgroup": group, "agent": agent, "system": system or agent}
+def _levels(
+    group: ScopeLevel, agent: ScopeLevel, system: ScopeLevel | None = None, cluster: ScopeLevel | None = None
+) -> Levels:
+    return {"workgroup": group, "cluster": cluster or agent, "agent": agent, "system": system or agent}
 
 
 VM, VM_VS = ("vmcnt",), ("vmcnt", "vscnt")
@@ -248,14 +263,15 @@ GFX11_TEXT = evolve(
 GFX11_LLVM = _of_llvm(GFX11_TEXT)
 
 
-def _gfx12(*, writes_back: bool) -> dict[str, Levels]:
-    def level(scope: str, *, has_write_back: bool) -> ScopeLevel:
-        bits = f"scope:SCOPE_{scope}"
-        write_back = (f"global_wb {bits}",) if has_write_back else ()
-        return ScopeLevel(bits, bits, bits, True, write_back, (f"global_inv {bits}",))
+def _scoped(scope: str, *, has_write_back: bool) -> ScopeLevel:
+    bits = f"scope:SCOPE_{scope}"
+    write_back = (f"global_wb {bits}",) if has_write_back else ()
+    return ScopeLevel(bits, bits, bits, True, write_back, (f"global_inv {bits}",))
 
-    wide = level("DEV", has_write_back=writes_back), level("SYS", has_write_back=True)
-    return {"cu": _levels(NOTHING, *wide), "wgp": _levels(level("SE", has_write_back=writes_back), *wide)}
+
+def _gfx12(*, writes_back: bool) -> dict[str, Levels]:
+    wide = _scoped("DEV", has_write_back=writes_back), _scoped("SYS", has_write_back=True)
+    return {"cu": _levels(NOTHING, *wide), "wgp": _levels(_scoped("SE", has_write_back=writes_back), *wide)}
 
 
 GFX12_TEXT = FamilyRules(
@@ -284,12 +300,37 @@ GFX12_LLVM = evolve(
     ),
     volatile_load_waits=("bvhcnt", "samplecnt", "loadcnt"),
 )
+_ST_LD, _XCNT = ("storecnt", "loadcnt"), ("xcnt",)
+GFX12_5_TEXT = evolve(
+    GFX12_TEXT,
+    family="GFX12.5",
+    table="Memory Model Code Sequences GFX125x",
+    before=_ST_LD,
+    acquire_fence=_ST_LD,
+    caches={
+        "cu": _levels(
+            ScopeLevel(waits=True),  # the waves of a work-group share one cache, which keeps no order among them
+            _scoped("DEV", has_write_back=True),
+            _scoped("SYS", has_write_back=True),
+            cluster=_scoped("SE", has_write_back=False),
+        )
+    },
+    replay=_XCNT,
+)
+GFX12_5_LLVM = _of_llvm(
+    GFX12_5_TEXT,
+    volatile_load_waits_before=_XCNT,
+    volatile_store_waits_before=_XCNT,
+    unordered_stores_are_atomic=True,
+    results_wait_for_addresses=False,
+)
 
 FAMILIES: dict[str, dict[str, FamilyRules]] = {
     text.family: {"text": text, "llvm22": llvm}
     for text, llvm in (
         (GFX6_TEXT, GFX6_LLVM), (GFX8_TEXT, GFX8_LLVM), (GFX9_TEXT, GFX9_LLVM), (GFX90A_TEXT, GFX90A_LLVM),
         (GFX942_TEXT, GFX942_LLVM), (GFX10_TEXT, GFX10_LLVM), (GFX11_TEXT, GFX11_LLVM), (GFX12_TEXT, GFX12_LLVM),
+        (GFX12_5_TEXT, GFX12_5_LLVM),
     )
 }  # fmt: skip
 """The rules of each family, by rule set."""
@@ -309,9 +350,11 @@ def family_of(processor: str) -> str:
         return "GFX90A"
     if name.startswith(("gfx94", "gfx95", "gfx9-4")):
         return "GFX942"
-    if name.startswith(("gfx125", "gfx12-5")) or major > 12 or major < 6:
+    if name.startswith(("gfx125", "gfx12-5")):
+        return "GFX12.5"
+    if major > 12 or major < 6:
         message = f"there is no memory model for {name}"
-        raise Unsupported("no_memory_model", message, hint="there are those of GFX6 to GFX12.0")
+        raise Unsupported("no_memory_model", message, hint="there are those of GFX6 to GFX12.5")
     return {6: "GFX6", 7: "GFX7-GFX8", 8: "GFX7-GFX8"}.get(major, f"GFX{major}")
 
 

@@ -6,14 +6,16 @@ from pathlib import Path
 
 TARGETS = (
     *("gfx803", "gfx900", "gfx90a", "gfx942", "gfx950"),
-    *("gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1200"),
+    *("gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1250"),
 )
 ORDERS = {
     "load": ("RELAXED", "ACQUIRE", "SEQ_CST"),
     "store": ("RELAXED", "RELEASE", "SEQ_CST"),
     "rmw": ("RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"),
     "fence": ("ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST")}  # fmt: skip
-SCOPES = {"SYSTEM": "", "DEVICE": "agent", "WRKGRP": "workgroup", "WVFRNT": "wavefront", "SINGLE": "singlethread"}
+SCOPES = {
+    "SYSTEM": "", "DEVICE": "agent", "CLUSTR": "cluster", "WRKGRP": "workgroup", "WVFRNT": "wavefront",
+    "SINGLE": "singlethread"}  # fmt: skip
 SPACES = {"global": "__global int *", "local": "__local int *", "generic": "int *"}
 RMW = (
     "__scoped_atomic_fetch_add({p}, x, {o}, {s})",

@@ -11,7 +11,7 @@ _LABEL = re.compile(r"(f\d+):")
 _WAITCNT = re.compile(r"\ts_waitcnt ([^;]*\w)")
 _FIELD = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
 _WAIT = re.compile(
-    r"\ts_wait_(loadcnt|storecnt|dscnt|samplecnt|bvhcnt|kmcnt|loadcnt_dscnt|storecnt_dscnt) (0x[0-9a-f]+)"
+    r"\ts_wait_(loadcnt|storecnt|dscnt|samplecnt|bvhcnt|kmcnt|xcnt|loadcnt_dscnt|storecnt_dscnt) (0x[0-9a-f]+)"
 )
 _CACHE = re.compile(
     r"\t(buffer_wbl2|buffer_inv|buffer_invl2|buffer_wbinvl1_vol|buffer_gl[01]_inv|global_wb|global_inv)\b"

@@ -1,5 +1,10 @@
 // Loads that write local memory, with one place in turn, that FAULT numbers, without its barrier or its wait.
-#ifdef BUFFERS
+#ifdef __gfx1250__
+#define LOAD(TO, AT) __builtin_amdgcn_global_load_async_to_lds_b32(in + (AT) + l, (TO) + l, 0, 0)
+#define STORE(AT, FROM) __builtin_amdgcn_global_store_async_from_lds_b32(out + (AT) + l, (FROM) + l, 0, 0)
+#define WAIT(LEFT) __builtin_amdgcn_s_wait_asynccnt(LEFT)
+#define MEET WAIT(0); barrier(CLK_LOCAL_MEM_FENCE)
+#elif defined(BUFFERS)
 #define LOAD(TO, AT) __builtin_amdgcn_raw_ptr_buffer_load_lds( \
     __builtin_amdgcn_make_buffer_rsrc(in, 0, 65536, BUFFERS), (local void *)((TO) + wave), 4, 4 * ((AT) + l), 0, 0, 0)
 #else
@@ -8,8 +13,10 @@
 #define KERNEL(NAME) kernel void NAME(global int *out, global int *in) { \
     local int t[256], u[256]; const int l = get_local_id(0), wave = l & -__builtin_amdgcn_wavefrontsize();
 #define UNLESS(N, RIGHT) if (FAULT != N) { RIGHT; }
+#ifndef WAIT
 #define WAIT(LEFT) __builtin_amdgcn_s_waitcnt(0x3f70 + (LEFT))  // vmcnt
 #define MEET barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 #define MEET_ALONE __builtin_amdgcn_s_barrier()
 
 KERNEL(stage)
@@ -46,3 +53,31 @@ KERNEL(own)
   UNLESS(1, WAIT(0))
   out[l] = t[l ^ 1];  // second
 }
+#ifdef STORE
+KERNEL(sent)
+  t[l] = l; MEET;
+  STORE(0, t);  // first
+  UNLESS(1, WAIT(0))
+  *(volatile local int *)(t + l) = 1;  // second
+}
+KERNEL(passed)
+  LOAD(t, 0);  // first
+  UNLESS(1, WAIT(0))
+  MEET_ALONE;
+  STORE(0, t);  // second
+}
+KERNEL(taken)
+  t[l] = l; MEET;
+  STORE(0, t);  // first
+  UNLESS(1, WAIT(0))
+  MEET_ALONE;
+  *(volatile local int *)(t + (l ^ 128)) = 1;  // second
+}
+KERNEL(seen)
+  t[l] = l; MEET;
+  STORE(0, t);  // first
+  UNLESS(1, WAIT(0))
+  MEET_ALONE;
+  out[256 + l] = out[l ^ 128];  // second
+}
+#endif
