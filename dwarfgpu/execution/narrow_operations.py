@@ -305,11 +305,13 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
         return
     second = needed(instruction, "src1")
     narrowed = f"saturates={bool(writer.mode & OVERFLOW) and kind != 'bf16'}"
-    call, format_name = writer.name(narrow_floats.narrowed), writer.name(form)
+    call, format_name = writer.name(writer.observed(narrow_floats.narrowed)), writer.name(form)
     left = writer.vector(source, "f32", instruction, 0)
     if match[3] == "pk":
         right = writer.vector(second, "f32", instruction, 1)
-        low, high = (f"{call}({text}, {format_name}, {narrowed}).astype('u4')" for text in (left, right))
+        other = writer.name(writer.observed(narrow_floats.narrowed))
+        pairs = (call, left), (other, right)
+        low, high = (f"{each}({text}, {format_name}, {narrowed}).astype('u4')" for each, text in pairs)
         new = f"{low} | {high} << 8"
     else:
         noise = writer.vector(second, "u32", instruction, 1)
@@ -326,8 +328,9 @@ def _write_conversion_of_halfs(writer: BlockWriter, instruction: GpuInstruction,
     writer.write(f"y = {cell(source)} >> {_lowest(read)}")
     if match[3]:
         halves = (f"(y >> {at} & 0xffff).astype('u2').view('f2').astype('f4')" for at in (0, 16))
-        call, saturates = writer.name(narrow_floats.narrowed), bool(writer.mode & OVERFLOW)
-        low, high = (f"{call}({half}, {form}, saturates={saturates}).astype('u4')" for half in halves)
+        saturates = bool(writer.mode & OVERFLOW)
+        pairs = ((writer.name(writer.observed(narrow_floats.narrowed)), half) for half in halves)
+        low, high = (f"{call}({half}, {form}, saturates={saturates}).astype('u4')" for call, half in pairs)
         _put(writer, cell(target), f"{low} | {high} << 8", written)
         return
     wide = writer.name(narrow_floats.widened)
@@ -347,7 +350,8 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, s
             ending += f", noise={writer.vector(sources[1], 'u32', instruction, 1)}"
         parts = ", ".join(_scaled_parts(writer, instruction, scaled, sources[: last - scaled.is_random]))
         form = writer.name(narrow_floats.narrow_format(scaled.target, writer.processor))
-        writer.write(f"z = {writer.name(scaled_numbers.narrowed_words)}([{parts}], {scale}, {form}, {ending})")
+        narrowed = writer.name(writer.observed(scaled_numbers.narrowed_words))
+        writer.write(f"z = {narrowed}([{parts}], {scale}, {form}, {ending})")
         for number in range(target.count):
             _put(writer, cell(target, number), f"z[{number}]", written)
         return

@@ -9,6 +9,7 @@ is followed further. Infinities of constants and of memory are followed by nobod
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -39,11 +40,13 @@ from dwarfgpu.execution.checks.init_check import NOT_KNOWN, InitCheck
 from dwarfgpu.execution.checks.touched_cells import SCC, Cell, TouchedCells, cells_of
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, FollowedBits
 from dwarfgpu.execution.instructions import is_idle
+from dwarfgpu.execution.narrow_operations import converted_bits
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.semantics.matrices import blocks_of, places_of_results
 from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
+from dwarfgpu.isa.semantics.narrow_floats import codes_of
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import FindingSide
     from dwarfgpu.isa.formulas import Term
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.isa.semantics.narrow_floats import NarrowFormat
 
     PastInstruction = tuple[int, WaveBatch, list[Any], list[Any]]
 
@@ -355,6 +359,7 @@ class NanCheck(InitCheck):
 # --- One instruction ----------------------------------------------------------------------------------------------
 
 FLOATS, COMPARED, CONVERTED, PARTS, MATRIX = "floats", "compared", "converted", "parts", "matrix"
+NARROWED = "narrowed"
 SELECTED, CONSTANT = "selected", "constant"
 """What results of an instruction are."""
 
@@ -401,8 +406,11 @@ class NumberLook:
         number, log, is_odd = self.functions, self.log, self._is_odd
         self.functions += 1
 
-        def run(*given: Any) -> Any:
-            result = function(*given)
+        def run(*given: Any, **options: Any) -> Any:
+            result = function(*given, **options)
+            if self.kind == NARROWED:
+                log.append((number, given, result))
+                return result
             first = result[0] if type(result) in (tuple, list) else result
             if is_odd(given, first):
                 log.append((number, given, first))
@@ -440,6 +448,9 @@ class NumberLook:
         executing = np.broadcast_to(True if mask is None or self.kind == MATRIX else mask, shape)
         entries = {number: (given, result) for number, given, result in self.log}
         self.log.clear()
+        if self.kind == NARROWED:
+            self._narrow(batch, executing, entries, old)
+            return
         if self.kind == COMPARED:
             self._compare(batch, executing, entries)
             return
@@ -468,6 +479,25 @@ class NumberLook:
                     if flags.any():
                         births.append((flags, self.check.make(kind, batch, self, flags, given, old, number)))
             self._mark(batch, cells, bits, executing, odd, births)
+
+    def _narrow(self, batch: WaveBatch, executing: Lanes, entries: dict[int, Any], old: Any) -> None:
+        """Mark narrow floats that are too large for their type, each in its place in the registers of the result."""
+        place = (self.targets[0][1] & -self.targets[0][1]).bit_length() - 1
+        for given, result in entries.values():
+            values, codes, form = _narrow_floats(given, result)
+            for value, code in zip(values, codes, strict=True):
+                number = code & (1 << form.bits - 1) - 1
+                odd = np.broadcast_to((number > form.highest) | (code == form.nan), executing.shape)
+                new = odd & np.isfinite(value) & executing
+                is_infinite = number == form.infinity if form.infinity is not None else np.zeros((1, 1), bool)
+                births = [
+                    (flags, self.check.make(kind, batch, self, flags, (value,), old))
+                    for kind, flags in ((MADE_NAN, new & ~is_infinite), (MADE_INFINITY, new & is_infinite))
+                    if flags.any()
+                ]
+                bits = (1 << form.bits) - 1 << place % 32
+                self._mark(batch, self.targets[0][0][place // 32 :][:1], bits, executing, odd, births)
+                place += form.bits
 
     def _choose(self, batch: WaveBatch, cells: tuple[Cell, ...], executing: Lanes, given: Any, old: Any) -> None:
         """Mark NaNs that are constants; what chooses one has made it."""
@@ -619,6 +649,8 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     name = instruction.name
     if "_mix" in name:
         return _mixed(NumberLook(check, writer, instruction, address, FLOATS), instruction)
+    if (bits := converted_bits(instruction)) is not None:
+        return _narrowed(NumberLook(check, writer, instruction, address, NARROWED), instruction, bits[1])
     if (shape := matrix_of(name)) is not None:
         return None if shape.result == "i32" else _matrix(check, writer, instruction, address)
     meaning = meaning_of(instruction, writer.generation)
@@ -691,6 +723,22 @@ def _matrix(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     if look.matrix is not None and left is not None and look.matrix.left != "f8f6f4":
         look.blocks = blocks_of(look.matrix, left.count, writer.lanes, writer.generation)
     return look
+
+
+def _narrowed(look: NumberLook, instruction: GpuInstruction, bits: int) -> NumberLook | None:
+    if not instruction.name.endswith(("_f32", "_f16", "_bf16")) or re.search("fp6|bf6|fp4", instruction.name):
+        return None  # of numbers of 6 and 4 bits the largest one is in place of all that are larger
+    look.targets.append((tuple(cells_of(instruction.destinations[0], look.lanes)), bits))
+    return look
+
+
+def _narrow_floats(given: Any, result: Any) -> tuple[list[Lanes], list[Lanes], NarrowFormat]:
+    """Return the numbers that a function of `narrow_operations` was given, and their codes."""
+    if not isinstance(result, list):
+        return [given[0]], [result], given[1]
+    parts, scale, form = given
+    codes = codes_of(np.stack(result, axis=-1), form.bits)
+    return [part / scale for part in parts], [codes[..., number] for number in range(len(parts))], form
 
 
 def _mixed(look: NumberLook, instruction: GpuInstruction) -> NumberLook:

@@ -187,3 +187,53 @@ def test_python_has_the_operands(built):
     running.run()
     (row,) = running.findings
     assert values_of(row) == {"s": "0", "n": "0"}
+
+
+NARROW = """
+#define KERNEL(NAME) kernel void NAME(global uint *out, global const float *in) { \\
+    int i = get_local_id(0); float x = in[i];
+KERNEL(pair)
+  out[i] = __builtin_amdgcn_cvt_pk_fp8_f32(x, 1.0f, 0, 0);
+}
+KERNEL(upper)
+  out[i] = __builtin_amdgcn_cvt_pk_bf8_f32(1.0f, x * 128.0f, 0, 1);
+}
+KERNEL(by_chance)
+  out[i] = __builtin_amdgcn_cvt_sr_bf8_f32(x * 128.0f, i, 0, 2);
+}
+KERNEL(saturating)
+  __builtin_amdgcn_s_setreg(1 | 23 << 6, 1);  // MODE.FP16_OVFL
+  out[i] = __builtin_amdgcn_cvt_pk_fp8_f32(x * 1000.0f, 1.0f, 0, 0);
+}
+#ifdef SCALED
+typedef short s2 __attribute__((ext_vector_type(2)));
+KERNEL(with_scale)
+  out[i] = as_uint(__builtin_amdgcn_cvt_scalef32_pk_fp8_f32((s2)(0, 0), 1.0f, x * 4.0f, 4.0f, 0));
+}
+#endif
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1200", "gfx1250"])
+def test_a_number_that_is_too_large_for_8_bits(require_tool, tmp_path, target):
+    """A mended one fits; one that was infinite or a NaN before is not blamed; nor one that saturates."""
+    require_tool("clang-22")
+    path, source = str(tmp_path / "narrow.co"), tmp_path / "narrow.cl"
+    source.write_text(NARROW)
+    options = ["-DSCALED"] * (target == "gfx950")
+    assert main(["compile", str(source), f"--target={target}", "-O2", "-o", path, "--", *options]) == 0
+    kinds = {"pair": f.MADE_NAN, "with_scale": f.MADE_NAN}
+    other = f.MADE_NAN if target == "gfx942" else f.MADE_INFINITY  # whose formats have no infinity
+    lanes = 64 if target.startswith("gfx9") else 32
+    for kernel in ("pair", "upper", "by_chance", "saturating", *(["with_scale"] * len(options))):
+        for value, is_wrong in ((100.0, False), (1000.0, kernel != "saturating"), (np.inf, False), (np.nan, False)):
+            numbers = np.ones(lanes, np.float32)
+            numbers[5] = value
+            args = [np.zeros(lanes, np.uint32), numbers]
+            running = Running(launch(machine_for(path, kernel), path, kernel, grid=lanes, work_group=lanes, args=args,
+                                     check="nan"))  # fmt: skip
+            assert running.run(limit=10_000).has_ended
+            rows = check_report(running).findings
+            assert [row.kind for row in rows] == [kinds.get(kernel, other)] * is_wrong, (kernel, value)
+            for row in rows:
+                assert row.sides[0].side.lane == 5
