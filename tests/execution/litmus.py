@@ -25,7 +25,8 @@ FORBIDDEN = {
 """What no run of a test may leave in its results."""
 SCOPES = {"workgroup": "WRKGRP", "agent": "DEVICE", "system": "SYSTEM"}
 TARGETS = {
-    "gfx803": 64, "gfx900": 64, "gfx90a": 64, "gfx942": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32}  # fmt: skip
+    "gfx803": 64, "gfx900": 64, "gfx90a": 64, "gfx942": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32,
+    "gfx1250": 32}  # fmt: skip
 LANES = 4
 """The tests that the lanes of a wave are, where its work-group is one wave."""
 NOP = {4: b"\x00\x00\x80\xbf", 8: b"\x00\x00\x80\xbf" * 2}
@@ -67,7 +68,7 @@ class Litmus:
             if space == "local":
                 macros[f"LOCAL_{name}"] = 1
         mode = {"wgp": ["-mno-cumode"], "tgsplit": ["-mtgsplit"]}.get(self.mode, [])
-        if self.mode == "cu" and self.target.startswith("gfx1"):
+        if self.mode == "cu" and self.target.startswith("gfx1") and self.target != "gfx1250":
             mode = ["-mcumode"]
         subprocess.run(
             [

@@ -174,7 +174,7 @@ def head() -> str:
 
 HEAD = """# Written by `python3 -m tests.execution.litmus_steps --run`; do not edit.
 #
-# The litmus tests of the suite, built with clang 22 for seven processors: each wait, write-back, invalidate and cache
+# The litmus tests of the suite, built with clang 22 for eight processors: each wait, write-back, invalidate and cache
 # bit of their code, and what happens without it. A name gives the processor, the execution mode, the test, the scope,
 # and where x and y are. docs/memory-model.md explains the model.
 #

@@ -132,7 +132,7 @@ def test_the_golden_text_has_every_test():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200", "gfx1250"])
 def test_each_step_is_as_remembered(target, tmp_path):
     rows, compared = listed(), some_of(range(0, 100, 4), 4)
     for number, litmus in enumerate(row for row in every_litmus() if row.target == target):
