@@ -351,7 +351,8 @@ class Device:
         """Whether somebody is told of each access to memory."""
         memory, own = self.memory, None if self.is_observed else self.observer
         known = getattr(own, "access", None), getattr(own, "access_of_waves", None)
-        return memory.watch not in (None, known[0]) or memory.watch_waves not in (None, known[1])
+        of_waves = None, memory.own_watch_waves, known[1]
+        return memory.watch not in (None, known[0]) or memory.watch_waves not in of_waves
 
     def ignore_errors(self) -> None:
         """Let numpy say nothing of overflows until `run` is done; a kernel that is all compiled never asks for it."""

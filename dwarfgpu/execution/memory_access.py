@@ -476,6 +476,9 @@ class MemoryAccess:
     watch_waves: Any = None
     """A function that is told of each access of whole waves: the space, the address or addresses, bytes, and action."""
 
+    own_watch_waves: Any = None
+    """The same function where checks are told; compiled code refuses all that they are told of."""
+
     moving: tuple[str, int] = ("load", 0)
     """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
 

@@ -123,7 +123,7 @@ class CheckedMemory(MemoryAccess):
         self._behind_local: set[int] = set()
         """Instructions directly behind waits for stores to global memory, and for local memory."""
         super().__init__(memory, **others)
-        self.watch_waves = self._wave_access if RACE in settings.checks else None
+        self.watch_waves = self.own_watch_waves = self._wave_access if RACE in settings.checks else None
 
     @property
     def findings(self) -> list[CheckFinding]:
@@ -170,7 +170,7 @@ class CheckedMemory(MemoryAccess):
             numbers = machine.places["wave_in_group"].array[:, 0].copy()
             self.launched.append((self.order.first, [*machine.ids], machine.work_group.copy(), numbers))
         self.barrier_check.use(count)
-        self.wait_check.use(count)
+        self.wait_check.use(count if self.looks_at_waits else 0)
         if self.bounds is not None:
             self.bounds.use()
             kernarg = machine.dispatches[-1].kernarg if count else None
@@ -276,8 +276,7 @@ class CheckedMemory(MemoryAccess):
         elif name.startswith("s_endpgm"):
             self._tell(writer, self._end, address)
         is_access = bool(action.operation) or name in _COUNTERS
-        may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
-        if RACE in self.settings.checks and is_access and may_be_shared:
+        if self._may_race(instruction, action):
             place, is_release = self._class(instruction, action, address), address in self._behind_local
             site = self.races.site(address, kinds[0], *place, is_release=is_release, action=action)
             if action.space == actions.PRIVATE:
@@ -287,39 +286,73 @@ class CheckedMemory(MemoryAccess):
                 updates = updates_of(instruction, address, at, self.generation)
                 self.races.add_updates(address, filter(partial(self._has_no_barrier, address), updates))
             self._tell(writer, self.races.begin, site)
-        if self.bounds is None:
-            return instructions.write_instruction(writer, instruction, address, memory)
-        self.provenance.open(writer)
-        if is_access:
-            does = _DONE.get(action.operation, ATOMIC)
-            self.bounds.formatted.update([address] if FORMATTED.match(name) else ())
-            self._tell(writer, self.bounds.begin, address, does, texts=self._address_words(instruction))
+        if self.bounds is not None:
+            does = _DONE.get(action.operation, ATOMIC) if is_access else ""
+            return self._write_in_bounds(writer, instruction, address, memory, does)
+        return instructions.write_instruction(writer, instruction, address, memory)
+
+    def _write_in_bounds(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess, does: str
+    ) -> bool:
+        """Write an instruction where addresses are looked at, and pointers followed if they are asked for."""
+        assert self.bounds is not None  # noqa: S101 (the caller knows)
+        is_followed = BOUNDS in self.settings.checks
+        if is_followed:
+            self.provenance.open(writer)
+        if does:
+            self.bounds.formatted.update([address] if FORMATTED.match(instruction.name) else ())
+            texts = self._address_words(instruction) if is_followed else [NONE] * 3
+            self._tell(writer, self.bounds.begin, address, does, texts=texts)
             ends = instructions.write_instruction(writer, instruction, address, memory)
-            self._write_loaded(writer, instruction)
+            if is_followed:
+                self._write_loaded(writer, instruction)
             return ends
-        self.provenance.write(writer, instruction)
+        if is_followed:
+            self.provenance.write(writer, instruction)
         return instructions.write_instruction(writer, instruction, address, memory)
 
     def _write_counts(
         self, writer: BlockWriter, instruction: GpuInstruction, action: actions.MemoryAction, kinds: tuple[int, ...]
     ) -> None:
         """Write what counts accesses and waits, and looks at the registers that are used."""
-        address, is_looked_at = writer.address, WAIT in self.settings.checks
+        address, is_looked_at = writer.address, self.looks_at_waits
         if is_looked_at:
             self.wait_check.write_use(writer, instruction, action)
         if action.waits:
-            waits = tuple((self.order.names.index(counter), left) for counter, left in action.waits)
+            waits = self.note_waits(instruction, action, address)
             self._tell(writer, self.order.wait, waits)
             if is_looked_at:
                 self.wait_check.write_wait(writer, waits)
-            store = self.order.names.index(actions.counters_of(self.generation).store)
-            for counter, addresses in ((store, self._behind_waits), (self.order.local, self._behind_local)):
-                if address in addresses or (counter, 0) in waits:
-                    addresses.add(address + instruction.size)
         if kinds:
             self._tell(writer, self.order.issue, kinds, is_direct=action.is_direct)
             if is_looked_at:
                 self.wait_check.write_access(writer, action, kinds)
+
+    def _may_race(self, instruction: GpuInstruction, action: actions.MemoryAction) -> bool:
+        """Return whether an instruction may access what others see, while races are looked for."""
+        is_access = bool(action.operation) or instruction.name in _COUNTERS
+        may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
+        return RACE in self.settings.checks and is_access and may_be_shared
+
+    def is_told(self, instruction: GpuInstruction, action: actions.MemoryAction) -> bool:
+        """Return whether the order of waves changes with an instruction, or is asked for."""
+        is_cache_control = bool(action.invalidate or action.write_back) and RACE in self.settings.checks
+        return is_cache_control or self._may_race(instruction, action)
+
+    @property
+    def looks_at_waits(self) -> bool:
+        return WAIT in self.settings.checks
+
+    def note_waits(
+        self, instruction: GpuInstruction, action: actions.MemoryAction, address: int
+    ) -> tuple[tuple[int, int], ...]:
+        """Note which instruction is behind a wait; return what it waits for, by the numbers of counters."""
+        waits = tuple((self.order.names.index(counter), left) for counter, left in action.waits)
+        store = self.order.names.index(actions.counters_of(self.generation).store)
+        for counter, addresses in ((store, self._behind_waits), (self.order.local, self._behind_local)):
+            if address in addresses or (counter, 0) in waits:
+                addresses.add(address + instruction.size)
+        return waits
 
     @staticmethod
     def _address_words(instruction: GpuInstruction) -> list[str]:

@@ -8,20 +8,25 @@ in order, none may remain.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dwarfgpu.execution.checks.findings import ATOMIC, EARLY_USE, READ, USE, WAIT, CheckFinding, FindingSide
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.memory_actions import MemoryAction, Register, needed_registers, register_text
+from dwarfgpu.isa.memory_actions import SCALAR_BASE, MemoryAction, Register, needed_registers, register_text
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.checks.order import KnownOrder
     from dwarfgpu.isa.instruction import GpuInstruction
+
+FIRST_SPECIAL, ROWS = SCALAR_BASE + 128, SCALAR_BASE + 256
+"""The rows of registers: their numbers, and behind these the special ones."""
+NUMBER_BITS = 5
+"""The bits of a number of an access below the number: whether it is complete out of order, and its counter."""
 
 
 @frozen
@@ -32,14 +37,6 @@ class LoadSite:
     action: MemoryAction
     kinds: tuple[int, ...]
     """The numbers of its counters."""
-
-
-class LatestLoads(KeptState):
-    """By wave, the latest instruction that loads a register, or 0, and the number of its access in each counter."""
-
-    def __init__(self, count: int, kinds: int) -> None:
-        self.sites = np.zeros(count, np.int32)
-        self.numbers = np.zeros((count, kinds), np.int64)
 
 
 @frozen(eq=False)
@@ -68,7 +65,9 @@ class WaitCheck(KeptState):
     is looked at when it is executed.
     """
 
-    CHANGING = "found", "loaded"
+    CHANGING = "found", "loaded", "latest", "numbers"
+    _special: ClassVar[dict[str, int]] = {}
+    """The rows of special registers, for all forms of the process."""
 
     def __init__(self, order: KnownOrder, side: Callable[..., FindingSide], used: Callable[[Any], Any]) -> None:
         self.order = order
@@ -77,12 +76,37 @@ class WaitCheck(KeptState):
         """Returns how many lanes of waves have a work-item."""
         self.found: dict[tuple[int, int], CheckFinding] = {}
         self.sites: list[LoadSite] = []
+        self._numbers_of_sites: dict[int, int] = {}
         self._block: BlockWriter | None = None
+        self.of_forms = set[Register]()
+        """What compiled code loads, which keeps it in `latest` and `numbers` alone."""
 
     def use(self, count: int) -> None:
         """Begin with other waves."""
         self.count = count
-        self.loaded: dict[Register, LatestLoads] = {}
+        self.loaded = set[Register](self.of_forms)
+        """The registers of which any wave may have a load that is to be looked at."""
+        self.latest = np.zeros((count, ROWS), np.int32)
+        """By wave and row of a register, the number of the latest instruction that loads it, 0 for none."""
+        self.numbers = np.zeros((count, ROWS, 2), np.int64)
+        """The number of its access in each of two counters at most, with `NUMBER_BITS`."""
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        super().restore(saved)
+        self.loaded |= self.of_forms
+
+    def row(self, register: Register) -> int:
+        """Return the row of a register."""
+        if isinstance(register, int):
+            return register
+        return self._special.setdefault(register, FIRST_SPECIAL + len(self._special))
+
+    def site(self, pc: int, action: MemoryAction, kinds: tuple[int, ...]) -> int:
+        """Return the number of an instruction that loads registers."""
+        if pc not in self._numbers_of_sites:
+            self.sites.append(LoadSite(pc, action, kinds))
+            self._numbers_of_sites[pc] = len(self.sites)
+        return self._numbers_of_sites[pc]
 
     # --- Text ---------------------------------------------------------------------------------------------------------
 
@@ -118,10 +142,10 @@ class WaitCheck(KeptState):
             self._issued[kind] += 1
         if not action.written:
             return
-        self.sites.append(LoadSite(block.address, action, kinds))
+        site = self.site(block.address, action, kinds)
         numbers = {kind: self._issued[kind] for kind in kinds}
         load = BlockLoad(len(block.lines), action.written, numbers, action.is_ordered)
-        block.write(f"{block.name(self)}.load(b, {len(self.sites)})")
+        block.write(f"{block.name(self)}.load(b, {site})")
         self._open.append(load)
         self._known -= action.written
         self._latest |= dict.fromkeys(action.written, load)
@@ -130,33 +154,34 @@ class WaitCheck(KeptState):
 
     def load(self, batch: WaveBatch, number: int) -> None:
         """Take note that registers are loaded."""
-        numbers = self.order.issued[batch.index]
-        for register in self.sites[number - 1].action.written:
-            known = self.loaded.get(register)
-            if known is None:
-                known = self.loaded[register] = LatestLoads(self.count, len(self.order.names))
-            known.sites[batch.index] = number
-            known.numbers[batch.index] = numbers
+        site = self.sites[number - 1]
+        self.loaded |= site.action.written
+        rows, is_late = [self.row(each) for each in site.action.written], not site.action.is_ordered
+        waves = batch.waves[:, None]
+        self.latest[waves, rows] = number
+        for column, kind in enumerate((site.kinds[0], site.kinds[-1])):
+            numbers = self.order.issued[waves, kind] << NUMBER_BITS | kind << 1 | is_late
+            self.numbers[waves, rows, column] = numbers
 
     def forget(self, batch: WaveBatch, registers: frozenset[Register]) -> None:
         """Take note that no load of some registers is to be looked at."""
-        for register in self.loaded.keys() & registers:
-            if batch.count == self.count:
-                del self.loaded[register]
-            else:
-                self.loaded[register].sites[batch.index] = 0
+        known = self.loaded & registers
+        if known:
+            self.latest[batch.waves[:, None], [self.row(each) for each in known]] = 0
+        if batch.count == self.count:
+            self.loaded -= known - self.of_forms
 
     def look(self, batch: WaveBatch, pc: int, registers: frozenset[Register]) -> None:
         """Look whether the loads of registers that an instruction needs are complete."""
-        for register in self.loaded.keys() & registers:
-            known = self.loaded[register]
-            sites = known.sites[batch.index]
+        for register in sorted(self.loaded & registers, key=self.row):
+            row = self.row(register)
+            sites = self.latest[batch.index, row]
             for number in sorted({*sites.tolist()} - {0}):
                 site, waves = self.sites[number - 1], batch.waves[sites == number]
                 complete = self.order.complete if site.action.is_ordered else self.order.emptied
                 is_open = np.ones(len(waves), bool)
-                for kind in site.kinds:  # a flat access is in one of two memories
-                    is_open &= known.numbers[waves, kind] > complete[waves, kind]
+                for column, kind in enumerate((site.kinds[0], site.kinds[-1])):  # a flat access is in one of two
+                    is_open &= self.numbers[waves, row, column] >> NUMBER_BITS > complete[waves, kind]
                 if is_open.any():
                     self._report(site, pc, register, batch, waves[is_open])
         self.forget(batch, registers)

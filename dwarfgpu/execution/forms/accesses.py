@@ -120,7 +120,7 @@ def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
         numbers = kept
     for offset in offsets:
         _check_local(writer, shape, numbers, offset)
-        writer.reach(LOCAL, 4, partial(_local_addresses, writer, numbers, offset))
+        writer.reach(LOCAL, 4 * shape.count, partial(_local_addresses, writer, numbers, offset))
 
     def move(rows: list[str]) -> None:
         helper, local = writer.helper(READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")

@@ -11,12 +11,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
+from dwarfgpu.execution.checks.findings import ALIGN, BOUNDS
 from dwarfgpu.execution.forms.compiled_rounds import SPAN, CompiledRound
 from dwarfgpu.execution.forms.engine import library
+from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 from dwarfgpu.execution.forms.native import CompilerError, compiler
 from dwarfgpu.execution.forms.program import FormHost, FormProgram
+from dwarfgpu.execution.forms.stretches import StretchWriter
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.decoder import has_banks
@@ -61,15 +64,24 @@ class CompiledRun:
     """The instructions that waves have executed one by one, counted for each of them."""
 
 
-def _states_beside(memory: Any) -> Any:
-    """Return what the waves of some memory have beside their states."""
-    if memory.bounds is not None:
+def _parts_of(memory: Any) -> list[Any]:
+    """Return the parts of the checks of some memory."""
+    from dwarfgpu.execution.forms.followed_waves import AlignedWaves, OrderedWaves
+
+    checks, parts = memory.settings.checks, list[Any]()
+    if ALIGN in checks:
+        parts.append(AlignedWaves())
+    if memory.is_counted:
+        parts.append(OrderedWaves(memory))
+    if BOUNDS in checks:
         from dwarfgpu.execution.forms.pointer_waves import PointerWaves
 
-        return PointerWaves(memory, memory.bounds)
-    from dwarfgpu.execution.forms.marked_waves import MarkedWaves
+        parts.append(PointerWaves(memory, memory.bounds))
+    if memory.init_check is not None:
+        from dwarfgpu.execution.forms.marked_waves import MarkedWaves
 
-    return MarkedWaves(memory.init_check)
+        parts.append(MarkedWaves(memory.init_check))
+    return parts
 
 
 class CompiledForms:
@@ -84,9 +96,16 @@ class CompiledForms:
         self.problem = ""
         """Why nothing is compiled any more."""
         self._states: WaveStates | None = None
-        self.beside = None if device.machine.checks is None else _states_beside(device.memory)
-        """What checked waves have beside their states."""
-        self._table = MemoryTable() if self.beside is None else MemoryTable(self.beside.hidden)
+        self._parts: list[Any] = []
+        """What forms do for checks."""
+        self.writers: tuple[Any, Any, dict[str, Any]] = FormWriter, StretchWriter, {}
+        """What writes forms and stretches, and what they need to know."""
+        if device.machine.checks is not None:
+            from dwarfgpu.execution.forms.followed_waves import writers_of
+
+            self._parts = _parts_of(device.memory)
+            self.writers = writers_of(self._parts, device.machine.checks.checks)
+        self._table = MemoryTable(lambda: [each for part in self._parts for each in part.hidden()])
         self._programs: dict[tuple[int, int, bool | None, Any], FormProgram] = {}
         """By the start, MODE, where waves run one after the other whether they are many, and what writes forms."""
         self.guarded: set[int] = set()
@@ -104,8 +123,8 @@ class CompiledForms:
         if self.library is None and not self.problem and self._waited >= self.wait:
             try:
                 self.library = library(keeps_code=self.device.machine.keeps_code)
-                if self.beside is not None:
-                    self.beside.prepare(self.library)
+                for part in self._parts:
+                    part.prepare(self.library)
             except CompilerError as error:
                 self.problem = str(error)
         if self.library is not None and self.device.compiled_part is not None:
@@ -163,23 +182,27 @@ class CompiledForms:
         is_plain = not device.is_observed and device.machine.seed is None and not memory.is_weak
         if not is_plain or not self._table.can_reach_all(memory):
             return batch
-        beside = self.beside
-        if beside is not None and not beside.can_reach_all():
+        if not all(part.can_reach_all() for part in self._parts):
             return batch
         if counts != self._counts:
             self._counts, self._programs = counts, {}
         states, waves = self._states, device.machine.wave_count
         if states is None or states.counts != counts or states.count < waves:
             states = self._states = WaveStates(waves, device.lanes, counts, states)
-            if beside is not None:
-                beside.renew(waves, device.lanes, counts)
+            for part in self._parts:
+                part.renew(waves, device.lanes, counts)
         if not states.are_of(memory):
-            if beside is not None:
-                beside.begin()
-            states.begin(memory, self._table, None if beside is None else (beside.PLACE, beside.states))
+            for part in self._parts:
+                part.begin()
+            states.begin(memory, self._table)
+            for part in self._parts:
+                states.tell(part.places(device.machine.wave_count))
         elif isinstance(batch, FormBatch) and batch.states is states:
             return batch
-        return states.enter(batch) if beside is None else beside.entered(batch, states.enter(batch))
+        entered = states.enter(batch)
+        for part in self._parts:
+            entered = part.entered(batch, entered)
+        return entered
 
     def executes(self, batch: WaveBatch) -> bool:
         """Return whether Python executes only what has no form of the instructions of a batch."""
@@ -206,9 +229,9 @@ class CompiledForms:
         if program is None or not (part is None or part.enter(program, batch)):
             return None
         batch.settle()
-        if self.beside is not None:
-            self.beside.settle(batch, program.distance)
-            if self.beside.hides_local:
+        for each in self._parts:
+            each.settle(batch, program.distance)
+            if each.hides_local:
                 batch.states.hide_local()
         most = max(SPAN // batch.count, 1)
         if limit is not None:
@@ -216,7 +239,7 @@ class CompiledForms:
         cells[TurnCell.WAVES], cells[TurnCell.COUNT] = address_of(batch.pointers), batch.count
         cells[TurnCell.NEAREST] = _TOP if nearest is None else program.slot_of(nearest)
         cells[TurnCell.HOT], cells[TurnCell.CALL_COUNT] = self.hot, 0
-        asks = device.stops_at_faults or device.memory.is_permissive or self.beside is not None or part is not None
+        asks = device.stops_at_faults or device.memory.is_permissive or bool(self._parts) or part is not None
         cells[TurnCell.ASKS] = asks
         cells[TurnCell.SLOT], cells[TurnCell.SINCE] = program.slot_of(batch.pc), since
         done = 0

@@ -6,7 +6,6 @@ There a vector register has a byte, which is 0 if nothing is to be said of any l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from dwarfgpu.execution.batch import VCC
@@ -89,15 +88,6 @@ class FollowedForm(FormWriter):
         self._offsets.setdefault(cell, []).append(offset)
         byte = self.load("i8", self.row_in(self.followed(), offset)[1], 1)
         return offset, self.ir.put(f"zext i8 {byte} to i32")
-
-    @contextmanager
-    def where(self, condition: str) -> Iterator[str]:
-        """Write what is done where a condition is true; yield the name of what follows."""
-        some, behind = self.ir.name("some"), self.ir.name("behind")
-        self.fork(condition, some, behind)
-        self.go_on(some)
-        yield behind
-        self.go_on(behind)
 
 
 def runs(cells: Iterable[Cell]) -> list[tuple[Cell, int]]:

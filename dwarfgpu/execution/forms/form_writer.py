@@ -155,6 +155,15 @@ class FormWriter:
         self.fork(self.one.operate("icmp ne", LONG, rest, "0"), head, behind)
         self.label(behind)
 
+    @contextmanager
+    def where(self, condition: str) -> Iterator[str]:
+        """Write what is done where a condition is true; yield the name of what follows."""
+        some, behind = self.ir.name("some"), self.ir.name("behind")
+        self.fork(condition, some, behind)
+        self.go_on(some)
+        yield behind
+        self.go_on(behind)
+
     def lane_at(self, base: str, lane: str, size: int = 4) -> str:
         """Return where a lane has its number in a row."""
         return self.ir.put(f"getelementptr i{8 * size}, ptr {base}, i64 {lane}")

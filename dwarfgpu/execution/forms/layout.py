@@ -117,6 +117,13 @@ class Place(IntEnum):
     """Whether Python executes its returns, as somebody looks at them."""
     COMPLETE = 2344
     """The address of the byte that says whether the next wait for its work-group is over at once."""
+    ISSUED = 2352
+    WAITED = 2360
+    EMPTIED = 2368
+    """Of waves whose accesses are counted: what `KnownOrder` has of each counter."""
+    LATEST_LOADS = 2376
+    LOAD_NUMBERS = 2384
+    """Of waves whose waits are checked: what `WaitCheck` has of each register."""
 
 
 class WatchedRange(IntEnum):

@@ -8,6 +8,7 @@ import numpy as np
 
 from dwarfgpu.execution.batch import NOTHING, WaveBatch
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, UndefinedRegisters
+from dwarfgpu.execution.forms.followed_waves import FollowedWaves
 from dwarfgpu.execution.forms.layout import Place
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
@@ -36,11 +37,8 @@ class MarkStates(WaveStates):
         """Each wave has bytes of its own."""
 
 
-class MarkedWaves:
+class MarkedWaves(FollowedWaves):
     """The marks of waves whose undefined bits are followed."""
-
-    PLACE = Place.MARKS
-    hides_local = False
 
     def __init__(self, check: InitCheck) -> None:
         self.check, self._table = check, MemoryTable()
@@ -54,13 +52,6 @@ class MarkedWaves:
         """Return whether compiled code can reach all marks."""
         return self._table.can_reach_all(self.check.memory)
 
-    def prepare(self, library: Any) -> None:
-        """Compile what forms call: nothing more."""
-
-    def hidden(self) -> tuple[int, ...]:
-        """Return the segments of global memory that forms do not reach: none."""
-        return ()
-
     def writers(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return what writes forms and stretches, and what they need to know."""
         from dwarfgpu.execution.forms.checked_forms import CheckedForm, CheckedStretch
@@ -70,6 +61,9 @@ class MarkedWaves:
     def begin(self) -> None:
         """Let waves with other memory enter."""
         self.states.begin(self.check.memory, self._table)
+
+    def places(self, count: int) -> list[tuple[Place, Any]]:
+        return [(Place.MARKS, self.states.addresses[:count])]
 
     def entered(self, batch: WaveBatch, entered: FormBatch) -> FormBatch:
         """Take over the marks of a batch; return its waves with them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from dwarfgpu.execution.batch import NOTHING, SCALARS, UNSET, WaveBatch
 from dwarfgpu.execution.checks.provenance import PointerColumns, known, simple
+from dwarfgpu.execution.forms.followed_waves import FollowedWaves
 from dwarfgpu.execution.forms.layout import Place
 from dwarfgpu.execution.forms.memory_functions import POINTER_FUNCTIONS, POINTERS_DECLARED
 from dwarfgpu.execution.forms.memory_table import address_of
@@ -74,10 +75,8 @@ class StatePointers(PointerColumns):
         return PointerColumns(*map(list, self.files)).join(others, counts)
 
 
-class PointerWaves:
+class PointerWaves(FollowedWaves):
     """The provenance of waves whose pointers are followed."""
-
-    PLACE = Place.POINTERS
 
     def __init__(self, memory: CheckedMemory, bounds: Any) -> None:
         self.memory, self.bounds = memory, bounds
@@ -88,10 +87,6 @@ class PointerWaves:
         self._changes: tuple[int, ...] = ()
         self._noted: list[Any] = []
         """What the states and the table have been told of."""
-
-    def can_reach_all(self) -> bool:
-        """Return whether compiled code can reach all provenance."""
-        return True
 
     def prepare(self, library: Any) -> None:
         """Compile what forms call."""
@@ -116,6 +111,9 @@ class PointerWaves:
         self._changes = ()
         self._update()
 
+    def places(self, count: int) -> list[tuple[Place, Any]]:
+        return [(Place.POINTERS, self.states.addresses[:count])]
+
     def entered(self, batch: WaveBatch, entered: FormBatch) -> FormBatch:
         """Take over the provenance of a batch; return its waves with it."""
         columns = batch.beside.get("pointers") or self.bounds.start(batch)
@@ -137,7 +135,6 @@ class PointerWaves:
 
     @property
     def hides_local(self) -> bool:
-        """Whether forms do not reach local memory: it has pointers."""
         return self.bounds.local is not None
 
     def _update(self) -> None:

@@ -89,9 +89,8 @@ class FormProgram:
     def __init__(self, device: FormHost, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
         """With ``is_by_wave`` waves run one after the other: nothing else comes between two instructions of a wave."""
         self._device, self._mode, self._is_by_wave = device, mode, is_by_wave
-        beside = None if device.compiled is None else device.compiled.beside
         self._writer, self._stretch_writer, self._known = (
-            (FormWriter, StretchWriter, {}) if beside is None else beside.writers()
+            (FormWriter, StretchWriter, {}) if device.compiled is None else device.compiled.writers
         )
         if device.compiled_part is not None:
             self._writer, self._stretch_writer = device.compiled_part.writers

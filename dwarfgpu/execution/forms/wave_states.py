@@ -53,8 +53,8 @@ class WaveStates:
         """Return whether the waves of these states have some memory."""
         return bool(self._memory) and self._memory[0] is memory.local and self._memory[1] is memory.scratch
 
-    def begin(self, memory: MemoryAccess, table: MemoryTable, beside: tuple[Place, WaveStates] | None = None) -> None:
-        """Let waves with other memory enter; those that are checked have states beside theirs."""
+    def begin(self, memory: MemoryAccess, table: MemoryTable) -> None:
+        """Let waves with other memory enter."""
         lanes, count = self.lanes, len(memory.group_of)
         numbers = np.arange(count, dtype=np.int64)
         self._memory = memory.local, memory.scratch
@@ -68,9 +68,16 @@ class WaveStates:
                 (Place.FIRST, numbers * memory.scratch_size),
                 (Place.TABLE, table.address),
                 (Place.PRIVATE_BASE, memory.private_aperture | numbers << 32),
-                *([] if beside is None else [(beside[0], beside[1].addresses[:count])]),
             )
         ]
+
+    def tell(self, places: Iterable[tuple[Place, Any]]) -> None:
+        """Let all waves know more numbers."""
+        more = [(place // 8, values) for place, values in places]
+        known = {place for place, _values in more}
+        self._places = [each for each in self._places if each[0] not in known] + more
+        for place, values in more:
+            self._longs[: len(values), place] = values
 
     def hide_local(self) -> None:
         """Let forms refuse all local memory."""

@@ -1,0 +1,240 @@
+"""Forms of waves that are checked for races and waits: what they access is counted, and what they have waited for.
+
+The numbers are those of the checks themselves, in their arrays. A form refuses what a check has to look at: accesses
+that others may see where races are looked for, and registers whose loads are not complete. Python executes these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.execution.access_shapes import BUFFER
+from dwarfgpu.execution.checks.align_check import multiple
+from dwarfgpu.execution.checks.wait_check import NUMBER_BITS
+from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.followed_forms import runs
+from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter
+from dwarfgpu.execution.forms.layout import Place, Rule
+from dwarfgpu.execution.forms.memory_functions import load
+from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter
+from dwarfgpu.isa.formulas import FLAG
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
+from dwarfgpu.isa.memory_actions import MemoryAction, action_of, needed_registers
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.checks.checked_memory import CheckedMemory
+
+PACKED = 3
+"""The rows of registers that one number of a slot has; the last one must be below 1,024."""
+_ROW_BITS, _MOST_LAST = 11, 1 << 10
+IS_COMPLETE = "forms_is_complete"
+"""``i1 @forms_is_complete(ptr wave, i64 row)``: whether the latest load of a register is complete, which is then
+forgotten."""
+
+
+def _is_open(name: str, place: int) -> str:
+    """Write whether a number of an access is not complete."""
+    return f"""{load(name, "%own", place)}
+  %{name}.late = and i64 %{name}, 1
+  %{name}.is.late = icmp ne i64 %{name}.late, 0
+  %{name}.limits = select i1 %{name}.is.late, ptr %emptied, ptr %complete
+  %{name}.shifted = lshr i64 %{name}, 1
+  %{name}.kind = and i64 %{name}.shifted, {(1 << NUMBER_BITS - 1) - 1}
+  %{name}.limit.at = getelementptr i64, ptr %{name}.limits, i64 %{name}.kind
+  %{name}.limit = load i64, ptr %{name}.limit.at
+  %{name}.number = lshr i64 %{name}, {NUMBER_BITS}
+  %{name}.open = icmp sgt i64 %{name}.number, %{name}.limit
+"""
+
+
+WAIT_FUNCTIONS = f"""
+define i1 @{IS_COMPLETE}(ptr %wave, i64 %row) {{
+entry:
+{load("latest", "%wave", Place.LATEST_LOADS, "ptr")}{load("numbers", "%wave", Place.LOAD_NUMBERS, "ptr")}\
+{load("complete", "%wave", Place.WAITED, "ptr")}{load("emptied", "%wave", Place.EMPTIED, "ptr")}
+  %site.at = getelementptr i32, ptr %latest, i64 %row
+  %site = load i32, ptr %site.at
+  %is.none = icmp eq i32 %site, 0
+  br i1 %is.none, label %fine, label %some
+some:
+  %number.place = shl i64 %row, 4
+  %own = getelementptr i8, ptr %numbers, i64 %number.place
+{_is_open("first", 0)}{_is_open("second", 8)}
+  %open = and i1 %first.open, %second.open
+  br i1 %open, label %wrong, label %complete.now
+complete.now:
+  store i32 0, ptr %site.at
+  br label %fine
+fine:
+  ret i1 true
+wrong:
+  ret i1 false
+}}
+"""
+WAITS_DECLARED = {IS_COMPLETE: f"declare i1 @{IS_COMPLETE}(ptr, i64)"}
+
+
+class OrderedForm(FormWriter):
+    """Writes the form of an instruction of such waves."""
+
+    def __init__(self, *, checked: CheckedMemory, **options: Any) -> None:
+        super().__init__(**options)
+        self._checked = checked
+        self._action = MemoryAction()
+        self._is_looked_at = self._has_asked = False
+        """Whether registers of the instruction are looked at, and whether it returns where it is only asked."""
+
+    def begin(self, instruction: GpuInstruction) -> None:
+        checked, action = self._checked, action_of(instruction, self.generation)
+        self._action, self._has_asked = action, False
+        if checked.is_told(instruction, action):
+            raise UnknownInstruction(f"{instruction.mnemonic}, of which checks are told")
+        if any(each not in checked.order.names for each in (*action.counters, *(name for name, _left in action.waits))):
+            raise UnknownInstruction(f"{instruction.mnemonic} counts what is not known")
+        if action.waits:
+            self.is_placed = True
+            checked.note_waits(instruction, action, self._address)
+        is_looked_at = self._is_looked_at = checked.looks_at_waits and self._look(self._needed(instruction, action))
+        super().begin(instruction)
+        is_asked_later = action.operation or instruction.name in CALLS | JUMPS
+        if is_looked_at and not is_asked_later and not self._has_asked:
+            self.end_checks()
+            self.rule |= Rule.IS_CHECKED
+        if checked.looks_at_waits and (action.waits or action.written):  # then other registers can be used
+            self.rule |= Rule.ENDS_STRETCH
+
+    def end_checks(self, *, is_private: bool = False) -> None:
+        self._has_asked = True
+        super().end_checks(is_private=is_private and not self._is_looked_at)
+        self.rule |= Rule.IS_CHECKED if is_private and self._is_looked_at else Rule(0)
+
+    def _needed(self, instruction: GpuInstruction, action: MemoryAction) -> list[int]:
+        """Return the rows of the registers whose loads must be complete."""
+        return sorted({*map(self._checked.wait_check.row, needed_registers(instruction, action))}, reverse=True)
+
+    def leave(self, slot: str) -> None:
+        self._count()
+        super().leave(slot)
+
+    # --- Counters -------------------------------------------------------------------------------------------------
+
+    def _numbers(self, place: Place, kind: int) -> str:
+        """Return where a number of a counter is."""
+        return self.at(self.field(place, "ptr"), str(8 * kind))
+
+    def _put(self, place: str, value: str) -> None:
+        self.ir.do(f"store i64 {value}, ptr {place}, align 8")
+
+    def _count(self) -> None:
+        """Write that an access has begun, or that earlier ones are complete."""
+        order, action, one = self._checked.order, self._action, self.one
+        kinds = tuple(map(order.names.index, action.counters))
+        issued = []
+        for kind in kinds:
+            place = self._numbers(Place.ISSUED, kind)
+            issued.append(one.operate("add", LONG, self.load("i64", place, 8), "1"))
+            self._put(place, issued[-1])
+        if action.is_direct and order.load in kinds:
+            place = self._numbers(Place.ISSUED, order.load)
+            self._put(self._numbers(Place.ISSUED, order.direct), self.load("i64", place, 8))
+        for name, left in action.waits:
+            kind = order.names.index(name)
+            done = self.load("i64", self._numbers(Place.ISSUED, kind), 8)
+            if left:
+                done = one.operate("sub", LONG, done, str(left))
+            else:
+                self._put(self._numbers(Place.EMPTIED, kind), done)
+            for each in (kind, order.direct) if kind == order.load else (kind,):
+                place = self._numbers(Place.WAITED, each)
+                self._put(place, one.intrinsic("smax", LONG, self.load("i64", place, 8), done))
+        if action.written and self._checked.looks_at_waits:
+            self._note_loads(issued, kinds)
+
+    # --- Registers that are loaded --------------------------------------------------------------------------------
+
+    def _rows_of(self, rows: Sequence[int]) -> Iterable[str]:
+        """Yield rows of registers as numbers of the form, of which a number of the slot has several."""
+        left = [*rows]
+        while left:
+            packed = [left.pop(0)]
+            while left and len(packed) < PACKED and (len(packed) < PACKED - 1 or left[-1] < _MOST_LAST):
+                packed.append(left.pop(-1 if len(packed) == PACKED - 1 else 0))
+            word = sum(row << _ROW_BITS * number for number, row in enumerate(packed))
+            wide = self.one.resized(self.number(word), WORD, LONG)
+            for number in range(len(packed)):
+                part = self.one.operate("lshr", LONG, wide, str(_ROW_BITS * number)) if number else wide
+                yield self.one.operate("and", LONG, part, str((1 << _ROW_BITS) - 1))
+
+    def _look(self, rows: Sequence[int]) -> bool:
+        """Write that an instruction refuses registers whose loads are not complete; return whether it has some."""
+        if not rows:
+            return False
+        places = [*self._rows_of(rows)]
+        latest, found = self.field(Place.LATEST_LOADS, "ptr"), "0"
+        for place in places:
+            word = self.load("i32", self.ir.put(f"getelementptr i32, ptr {latest}, i64 {place}"))
+            found = word if found == "0" else self.one.operate("or", WORD, found, word)
+        self.ir.declared.update(WAITS_DECLARED)
+        with self.where(self.one.operate("icmp ne", WORD, found, "0")) as behind:
+            for place in places:
+                self.refuse_unless(self.ir.put(f"call i1 @{IS_COMPLETE}(ptr %wave, i64 {place})"))
+            self.jump(behind)
+        return True
+
+    def _note_loads(self, issued: Sequence[str], kinds: tuple[int, ...]) -> None:
+        """Write which instruction loads registers, and the number of its access."""
+        check, action, one = self._checked.wait_check, self._action, self.one
+        self.is_placed = True
+        check.of_forms |= action.written
+        check.loaded |= action.written
+        site = self.number(check.site(self._address, action, kinds))
+        words = []
+        for number, kind in zip((issued[0], issued[-1]), (kinds[0], kinds[-1]), strict=True):
+            shifted = one.operate("shl", LONG, number, str(NUMBER_BITS))
+            words.append(one.operate("or", LONG, shifted, str(kind << 1 | (not action.is_ordered))))
+        latest, numbers = self.field(Place.LATEST_LOADS, "ptr"), self.field(Place.LOAD_NUMBERS, "ptr")
+        for (_file, start), count in runs(("", row) for row in sorted(map(check.row, action.written))):
+            first = one.resized(self.number(start), WORD, LONG)
+            for more in range(count):
+                row = one.operate("add", LONG, first, str(more)) if more else first
+                place = self.ir.put(f"getelementptr i32, ptr {latest}, i64 {row}")
+                self.ir.do(f"store i32 {site}, ptr {place}, align 4")
+                place = self.at(numbers, one.operate("shl", LONG, row, "4"))
+                self._put(place, words[0])
+                self._put(self.at(place, "8"), words[1])
+
+
+class OrderedStretch(OrderedForm, StretchWriter):
+    """Writes a stretch of such waves, which looks at the registers of all instructions before the first."""
+
+    def write_stretch(self, parts: Sequence[StretchPart], begin: int, end: int) -> str:
+        every = (self._needed(each.instruction, action_of(each.instruction, self.generation)) for each in parts)
+        self._every_row = sorted({row for rows in every for row in rows}, reverse=True)
+        return super().write_stretch(parts, begin, end)
+
+    def _look(self, rows: Sequence[int]) -> bool:
+        return not self._done and super()._look(self._every_row)
+
+    def end_checks(self, *, is_private: bool = False) -> None:
+        super().end_checks(is_private=is_private or bool(self._done))
+
+
+class AlignedForm(FormWriter):
+    """Writes the form of an instruction of waves whose accesses are aligned; others are refused."""
+
+    def reach(self, space: str, size: int, addresses: Callable[[], str], *, is_row: bool = False) -> None:
+        super().reach(space, size, addresses, is_row=is_row)
+        low = multiple(size) - 1
+        if space == BUFFER and is_row and low > 3:
+            raise UnknownInstruction("several dwords of a stack, which are apart")
+        if not low:
+            return
+        vectors = self.one if is_row else self.vectors
+        bits = vectors.operate("and", LONG, addresses(), vectors.constant(low, LONG))
+        wrong = vectors.operate("icmp ne", LONG, bits, vectors.constant(0, LONG))
+        self.refuse_unless(self.one.operate("xor", FLAG, wrong, "true") if is_row else self.none(wrong))
+
+    def end_checks(self, *, is_private: bool = False) -> None:
+        """Return if the instruction was only asked; all accesses are, as Python is to execute them for all waves."""
+        super().end_checks()

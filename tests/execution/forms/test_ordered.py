@@ -1,0 +1,81 @@
+"""Kernels whose barriers, waits, races and alignment are checked: as forms the same is found, in the same order."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import few_or_all, some_slow
+from tests.execution.checks import test_checks as races
+from tests.execution.checks import test_waits as waits
+from tests.execution.checks.pair_builds import pair_build
+from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same
+
+WAYS = 0, 1 << 16, 1
+"""Interpreted, as forms, and as stretches wherever that is possible."""
+CHECKS = "wait", "race", "align,barrier", "align,barrier,race,wait"
+
+
+def checked(path, kernel, hot, args, check, **options):
+    """Run a kernel; return its device, how it ends, and what is found."""
+    machine = machine_for(path, kernel)
+    machine.jit = "on" if hot else "off"
+    args = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
+    running = Running(launch(machine, path, kernel, args=args, check=check, **options))
+    device = machine.device
+    device.use_compiled()
+    if hot:
+        device.compiled.hot = hot
+    halt = running.run(limit=1_000_000)
+    assert not hot or (device.compiled.counted()[1] > 5 and not device.compiled.problem)
+    report = check_report(running)
+    order, races = device.memory.order, device.memory.races
+    counters = [each.tolist() for each in (order.issued, order.complete, order.emptied)] * device.memory.is_counted
+    rows = [(str(row), row.count) for row in report.findings]
+    return device, [str(halt), *rows, counters, sorted(races.covered), order.rows]
+
+
+def assert_all_same(path, kernel, args, check, **options):
+    devices, found = zip(*(checked(path, kernel, hot, args, check, **options) for hot in WAYS), strict=True)
+    for device, findings in zip(devices[1:], found[1:], strict=True):
+        assert findings == found[0]
+        assert_same(devices[0], device)
+
+
+QUICK = {
+    ("gfx1100", "O2", "tiles"),
+    ("gfx90a", "O0", "recursive"),
+    ("gfx1200", "O0", "parting"),
+    ("gfx803", "O0", "col"),
+}
+RUNS = [
+    (processor, level, kernel)
+    for processor, level in product(PROCESSORS, ("O0", "O2"))
+    for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+]
+
+
+@pytest.mark.parametrize("processor, level, kernel", some_slow(RUNS, quick=QUICK))
+def test_what_is_counted_is_the_same(build, processor, level, kernel):
+    private = 1024 if kernel == "recursive" else None
+    for check in CHECKS:
+        options = {"grid": (256,), "work_group": (128,), "private_size": private}
+        assert_all_same(build(processor, level), kernel, KERNELS[kernel], check, **options)
+
+
+BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"))]
+
+
+@few_or_all(5)
+@pytest.mark.parametrize("target, level, options", some_slow(BUILDS, quick=[("gfx1100", "O0", "-DFAULTY")]))
+def test_findings_are_the_same(require_tool, tmp_path, target, level, options, every):
+    clang = require_tool("clang-22")
+    for source, kernels in (("pairs.cl", races.RACES), ("waits.cl", waits.KERNELS)):
+        path = pair_build(clang, tmp_path, source, target, level, options)
+        for number, kernel in enumerate([*kernels][::every]):
+            args = ["zeros(1024)", "arange(512)", *([512] if kernel == "local_argument" else [])]
+            for check in CHECKS if every == 1 else CHECKS[number % len(CHECKS) :][:1]:
+                assert_all_same(path, kernel, args, check, grid=512, work_group=128)
