@@ -46,7 +46,7 @@ from dwarfgpu.execution.faults import (
     UnknownInstruction,
 )
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
-from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.memory_access import MemoryAccess, local_end
 from dwarfgpu.execution.repetition import Repetition
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.decoder import executed, has_banks, with_banks
@@ -135,7 +135,7 @@ class Device:
             apertures=(apertures.shared, apertures.private),
         )
         self.memory.swizzles_dwords = self.generation >= 9
-        self.memory.generation = self.generation
+        self.memory.generation, self.memory.local_end = self.generation, local_end(self.processor)
         self.apertures = apertures
         self.scalar_places: dict[int | str, TargetRegister] = {
             place: register

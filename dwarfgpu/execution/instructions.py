@@ -30,7 +30,7 @@ from dwarfgpu.isa.tables import generation, is_gfx12_5, table
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
     r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|ttracedata.*|gl1_inv|wakeup"
-    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|setprio_inc_wg)$"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|setprio_inc_wg|monitor_sleep|wakeup_barrier)$"
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv|prefetch_b8)$|flat_prefetch_b8$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
@@ -763,6 +763,7 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_barrier_signal_isfirst": _signal(asks=True),
     "s_get_barrier_state": _barrier_state,
     "s_memtime": _time,
+    "s_get_shader_cycles_u64": _time,
     "s_memrealtime": _time,
 }
 """Operations whose meaning needs more than the values of their operands."""

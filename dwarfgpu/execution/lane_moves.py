@@ -311,6 +311,11 @@ def source_of_gfx12_5(lane: Lanes, number: Lanes, _count: int, bits: int) -> Lan
     return lane // 8 * 8 + number if bits == 16 else lane // 8 * 4 + number % 4 + number // 4 * 8
 
 
+def source_of_eight(lane: Lanes, number: Lanes, _count: int, _bits: int) -> Lanes:
+    """Return the same of loads of global memory on GFX12.5: the lanes of the own half of the row."""
+    return lane // 8 * 8 + number
+
+
 def transposed(batch: WaveBatch, words: list[Lanes], bits: int, address: Lanes, source_of: Any) -> list[Lanes]:
     """Return what rows of 16 lanes have of elements that each has loaded from an address (ds_read_*_tr_*, ds_load_tr*).
 

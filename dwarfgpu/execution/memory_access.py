@@ -53,8 +53,9 @@ _STRIDE_SCALES = np.array([1, 4, 8, 32], np.uint64)
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
-_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(\d+)$|ds_load_tr(8|16)_b(64|128)$")
-_ASYNCHRONOUS = re.compile(r"global_(load|store)_async_(?:to|from)_lds_(b\d+)$")
+_TRANSPOSED = re.compile(r"ds_read_b(64|96)_tr_b(\d+)$|(ds|global)_load_tr(4|6|8|16)_b(64|96|128)$")
+_ASYNCHRONOUS = re.compile(r"(?:global|cluster)_(load|store)_async_(?:to|from)_lds_(b\d+)$")
+_BLOCK = re.compile(r"(global|scratch)_(load|store)_block$")
 
 
 @cache
@@ -62,6 +63,12 @@ def local_mask(processor: str) -> int:
     """Return the bits of M0 that are the place in local memory of a load to it."""
     row = processor_named(processor)
     return (1 << (row.local_memory_size - 1).bit_length()) - 1 if row else 0xFFFF
+
+
+def local_end(processor: str) -> int:
+    """Return where the local memory of a processor ends, 0 if lanes that reach behind that stop."""
+    row = processor_named(processor) if is_gfx12_5(processor) else None
+    return row.local_memory_size if row else 0
 
 
 class MemoryAccess:
@@ -77,6 +84,13 @@ class MemoryAccess:
 
     elements: type[buffer_formats.ElementAccess] = buffer_formats.ElementAccess
     """Loads and stores that convert formats."""
+
+    local_end = 0
+    """Where the local memory of the processor ends, if lanes that reach behind that read 0 and store nothing.
+
+    On GFX12.5 code turns lanes off so, as Triton does (CDNA 5 ISA document, 10.3). Lanes that reach behind the local
+    memory of their work-group, but not behind that of the processor, stop as everywhere.
+    """
 
     is_permissive = False
     """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
@@ -181,16 +195,18 @@ class MemoryAccess:
             self._write_to_local(writer, instruction, f"{moved[1]}_load_{moved[2]}" if moved else name)
             return True
         if (transposed := _TRANSPOSED.match(name)) is not None:
-            size, bits = transposed[1] or transposed[4], transposed[2] or transposed[3]
+            size, bits = transposed[1] or transposed[5], transposed[2] or transposed[4]
             self._write_transposed(writer, instruction, int(size) // 32, int(bits))
             return True
-        if (copied := _ASYNCHRONOUS.match(name)) is not None:
-            self._write_copy(writer, instruction, copied[1], f"global_{copied[1]}_{copied[2]}")
+        if is_gfx12_5(writer.processor) and self._write_of_gfx12_5(writer, instruction):
             return True
-        shape = shape_of(name)
+        # Waves are in no cluster here: then loads for its work-groups are like others (CDNA 5 ISA document, 10.7).
+        shape = shape_of(name.replace("cluster_", "global_").replace("_monitor_", "_"))
         if shape is None:
             return buffer_formats.write_formatted(self, writer, instruction)
         address = self._address(writer, instruction, shape)
+        if "_monitor_" in name:
+            address = f"{writer.name(aligned)}(b, {address}, {shape.size * shape.count})"
         if shape.action == "load":
             self._write_load(writer, instruction, shape, address)
         elif shape.action == "store":
@@ -198,6 +214,16 @@ class MemoryAccess:
         else:
             self._write_atomic(writer, instruction, shape, address)
         return True
+
+    def _write_of_gfx12_5(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
+        """Write an operation that GFX12.5 has and others do not, or that does otherwise there."""
+        if (copied := _ASYNCHRONOUS.match(instruction.name)) is not None:
+            self._write_copy(writer, instruction, copied[1], f"global_{copied[1]}_{copied[2]}")
+            return True
+        if (block := _BLOCK.match(instruction.name)) is not None:
+            self._write_block(writer, instruction, AccessShape(block[2], block[1], 4))
+            return True
+        return False
 
     def _write_store(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         if shape.space == LOCAL and shape.size == 4:
@@ -228,15 +254,95 @@ class MemoryAccess:
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
     def _write_transposed(self, writer: BlockWriter, instruction: GpuInstruction, count: int, bits: int) -> None:
+        if is_gfx12_5(writer.processor):
+            self._write_load_of_columns(writer, instruction, count, bits)
+            return
         place, target = needed(instruction, "addr"), needed(instruction, "vdst")
         offset = instruction.modifiers.get("offset", 0)
         writer.write(f"x = {writer.name(self.load_local)}(b, v[{place.index}], {(offset,)}, {count})")
-        source = writer.name(
-            lane_moves.source_of_gfx12_5 if is_gfx12_5(writer.processor) else lane_moves.source_of_gfx950
-        )
+        source = writer.name(lane_moves.source_of_gfx950)
         writer.write(f"x = {writer.name(lane_moves.transposed)}(b, x, {bits}, v[{place.index}] + {offset}, {source})")
         for number in range(count):
             writer.keep(self.cell(target, number), f"x[{number}]")
+
+    def _write_load_of_columns(self, writer: BlockWriter, instruction: GpuInstruction, count: int, bits: int) -> None:
+        """Write a transposing load of GFX12.5: of local memory whatever EXEC is, of global memory by all lanes or none.
+
+        CDNA 5 ISA document, 10.9.2 and 11.2.4. Its figures do not say which lane has which row: rocjitsu and others do,
+        and differ for elements of 4 and of 6 bits.
+        """
+        if bits < 8:
+            raise UnknownInstruction(f"{instruction.mnemonic}: sources differ on which lanes its elements come from")
+        is_local, target = instruction.encoding == "DS", needed(instruction, "vdst")
+        shape = AccessShape("load", LOCAL if is_local else GLOBAL, 4, count)
+        address, source = self._address(writer, instruction, shape), lane_moves.source_of_gfx12_5
+        if not is_local:
+            source = lane_moves.source_of_eight
+        words = ", ".join(self.cell(target, number) for number in range(count))
+        call = f"{writer.name(self.load_columns)}(b, {writer.name(shape)}, {address}, {bits}, {writer.name(source)}"
+        writer.write(f"{words}, = {call}, [{words}])")
+
+    def load_columns(
+        self, batch: WaveBatch, shape: AccessShape, address: Lanes, bits: int, source: Any, old: list[Lanes]
+    ) -> list[Lanes]:
+        """Read elements for each lane, and return the rows that they form as columns: the registers of all lanes."""
+        kept = batch.mask
+        if shape.space == GLOBAL and kept is not None and not kept.any():
+            return old
+        try:
+            if shape.space == LOCAL:
+                batch.mask = None
+            words = self.load(batch, shape.space, address, 4, shape.count)
+            return lane_moves.transposed(batch, words, bits, address, source)
+        finally:
+            batch.mask = kept
+
+    def _write_block(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
+        """Write a load or a store of the registers, of 32 that follow each other, whose bits are set in M0.
+
+        Each has its own dword in memory, whether its bit is set or not (CDNA 5 ISA document, 10.6).
+        """
+        data = needed(instruction, "vdst", "vdata", "data")
+        registers = [self.cell(data, number) for number in range(32)]
+        address = self._address(writer, instruction, shape)
+        moved = self.load_block if shape.action == "load" else self.store_block
+        call = f"{writer.name(moved)}(b, {writer.name(shape.space)}, {address}, s[{M0}], [{', '.join(registers)}])"
+        writer.write(f"x = {call}")
+        if shape.action == "load":
+            for number, register in enumerate(registers):
+                writer.keep(register, f"x[{number}]")
+
+    @staticmethod
+    def _chosen(batch: WaveBatch, mask: Lanes, chosen: Any, number: int) -> Lanes:
+        """Return the lanes of the waves that have a bit set in a scalar number, of those of a mask."""
+        bit = np.asarray(chosen, np.uint64).reshape(-1, 1) >> np.uint64(number) & np.uint64(1)
+        flags = np.broadcast_to(bit.astype(bool), (batch.count, batch.lanes))
+        return flags if mask is None else flags & mask
+
+    def load_block(self, batch: WaveBatch, space: str, address: Lanes, chosen: Any, old: list[Lanes]) -> list[Lanes]:
+        """Read a dword for each register whose bit is set; return the registers."""
+        kept, found = batch.mask, []
+        try:
+            for number, register in enumerate(old):
+                batch.mask, result = self._chosen(batch, kept, chosen, number), register
+                if batch.mask.any():
+                    (word,) = self.load(batch, space, address + address.dtype.type(4 * number), 4, 1)
+                    result = np.where(batch.mask, word, register)
+                found.append(result)
+        finally:
+            batch.mask = kept
+        return found
+
+    def store_block(self, batch: WaveBatch, space: str, address: Lanes, chosen: Any, words: list[Lanes]) -> None:
+        """Write a dword for each register whose bit is set."""
+        kept = batch.mask
+        try:
+            for number, word in enumerate(words):
+                batch.mask = self._chosen(batch, kept, chosen, number)
+                if batch.mask.any():
+                    self.store(batch, space, address + address.dtype.type(4 * number), 4, [word])
+        finally:
+            batch.mask = kept
 
     def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
         word = self.cell(data, number)
@@ -386,12 +492,24 @@ class MemoryAccess:
         shape = shape_of(name)
         if shape is None:
             raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
-        place = f"{self.cell(needed(instruction, 'vdst', 'vdata'))}.astype('i8') + {_offset_of(instruction)}"
-        ends = (GLOBAL, self._address(writer, instruction, shape)), (LOCAL, f"({place})")
-        (source, at), (target, to) = ends if action == "load" else reversed(ends)
-        size, count = shape.size, shape.count
-        writer.write(f"x = {writer.name(self.load)}(b, {writer.name(source)}, {at}, {size}, {count})")
-        writer.write(f"{writer.name(self.store)}(b, {writer.name(target)}, {to}, {size}, x)")
+        place = self.cell(needed(instruction, "vdst", "vdata")), _offset_of(instruction)
+        address = self._address(writer, instruction, shape)
+        writer.write(f"{writer.name(self.copy)}(b, {writer.name(shape)}, {address}, {place[0]}, {place[1]})")
+
+    def copy(self, batch: WaveBatch, shape: AccessShape, address: Lanes, place: Lanes, offset: int) -> None:
+        """Copy numbers between addresses in global memory and places in local memory, for each lane.
+
+        A lane whose place no local memory has copies nothing.
+        """
+        kept, place = batch.mask, place.astype(np.int64) + offset
+        try:
+            if self.local_end and (place >= self.local_end).any():
+                batch.mask = place < self.local_end if kept is None else kept & (place < self.local_end)
+            ends = (GLOBAL, address), (LOCAL, place)
+            (source, at), (target, to) = ends if shape.action == "load" else ends[::-1]
+            self.store(batch, target, to, shape.size, self.load(batch, source, at, shape.size, shape.count))
+        finally:
+            batch.mask = kept
 
     # --- Addresses ------------------------------------------------------------------------------------------------
 
@@ -511,6 +629,10 @@ class MemoryAccess:
                 return []
         if space == LOCAL or (space == SCRATCH and self.generation >= 12):
             address = address & LOW  # a base may be negative where the offset makes up for it
+        if space == LOCAL and self.local_end and (address >= self.local_end).any():
+            mask = address < self.local_end if mask is None else mask & (address < self.local_end)
+            if not mask.any():
+                return []
         if self.watch is not None:
             self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
@@ -1127,6 +1249,15 @@ class MemoryAccess:
         if is_signed:
             results = [word.view(f"i{size}").astype(np.int32).view(np.uint32) for word in results]
         return [number_of(word) for word in results]
+
+
+def aligned(batch: WaveBatch, address: Lanes, size: int) -> Lanes:
+    """Return addresses; stop where one is no multiple of a size (CDNA 5 ISA document, 10.10)."""
+    wrong = (address & address.dtype.type(size - 1)) != 0
+    wrong = wrong if batch.mask is None else wrong & batch.mask
+    if wrong.any():
+        raise MachineFault("the address of a load that watches memory is not aligned", wrong, kind=ADDRESS_ERROR)
+    return address
 
 
 def wide_resource(first: Any, second: Any, third: Any, last: Any) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from dwarfgpu.execution.batch import VCC, WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.execution.launch.dispatch import apertures_of
-from dwarfgpu.execution.memory_access import MemoryAccess
+from dwarfgpu.execution.memory_access import MemoryAccess, local_end
 from dwarfgpu.immutable import astuple
 from dwarfgpu.isa.decoder import decode, has_banks, with_banks
 from dwarfgpu.targets.amdgpu.processors import processor_named
@@ -63,7 +63,7 @@ class InstructionBench:
         self.memory.use(self.local, np.arange(waves), self.scratch)
         self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
-        self.memory.generation = self.generation
+        self.memory.generation, self.memory.local_end = self.generation, local_end(processor)
         self.forms = FormBench(self)
         self.with_forms = 0
         """How many of the instructions have been executed as forms, too."""

@@ -5,14 +5,14 @@ import subprocess
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.launch.argument_values import array_at
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.isa.decoder import bank_field_of, decode, decoder
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.memory_actions import action_of
 from tests.builders.float_models import eight_bits
-from tests.builders.instruction_bench import MEMORY, InstructionBench, assembled
+from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench, assembled
 from tests.builders.parameters import for_each
 from tests.execution.test_matrices import INDEX, A, B, C, D, as_result, get, put, signed, some
 from tests.execution.test_matrices import registers as columns
@@ -467,21 +467,118 @@ def test_copies_between_global_and_local_memory(it, bits, count):
         assert (it.bytes.view(np.uint32)[at // 4 + 264 + number] == local[to // 4 + 8 + number]).all()
 
 
-@for_each("bits, text", (16, "ds_load_tr16_b128 v[4:7], v0 offset:64"), (8, "ds_load_tr8_b64 v[4:5], v0 offset:64"))
+@for_each("name", "load", "store")
+def test_lanes_whose_place_no_local_memory_has(it, name):
+    """They copy nothing, whatever their address is, and store nothing (CDNA 5, 10.3); so Triton turns them off."""
+    it.bytes[:] = NUMBERS.integers(0, 256, it.bytes.shape)
+    it.local[:] = NUMBERS.integers(0, 256, it.local.shape)
+    words, local = it.bytes.view(np.uint32).copy(), it.local.view(np.uint32)[0].copy()
+    off = np.arange(LANES) % 3 == 0
+    place, at = np.where(off, 0x7FFFFFFF, np.arange(LANES) * 4), np.where(off, 1 << 40, MEMORY + np.arange(LANES) * 4)
+    it.vector(0, place.astype(np.uint32))
+    it.vector(2, at.astype(np.uint64))
+    text = ("load_async_to_lds_b32 v0, v[2:3], off", "store_async_from_lds_b32 v[2:3], v0, off")[name == "store"]
+    it.run(f"global_{text}\nds_store_b32 v0, v2 offset:256\nds_load_b32 v5, v0")
+    lanes = np.flatnonzero(~off)
+    (local if name == "load" else words)[lanes] = (words if name == "load" else local)[lanes]
+    local[64 + lanes] = at[lanes].astype(np.uint32)
+    assert (it.bytes.view(np.uint32) == words).all()
+    assert (it.local.view(np.uint32)[0] == local).all()
+    assert (it.read(5)[0] == np.where(off, 0, local[:LANES])).all()
+    it.vector(0, np.full(LANES, LOCAL_SIZE, np.uint32))
+    it.vector(2, np.full(LANES, MEMORY, np.uint64))
+    with pytest.raises(MachineFault, match="no local memory"):
+        it.run(f"global_{text}")
+
+
+def test_loads_for_clusters_and_of_watched_memory(it):
+    """Outside of a cluster they are plain loads (CDNA 5, 10.7); those that watch memory are aligned (10.10)."""
+    it.bytes.view(np.uint32)[:] = np.arange(1024)
+    places = NUMBERS.permutation(LANES).astype(np.uint32) * 16
+    it.vectors(places, places)
+    it.scalar(4, MEMORY, 64)
+    it.run("s_mov_b32 m0, 3\ncluster_load_b64 v[2:3], v0, s[4:5] offset:8\nglobal_load_monitor_b128 v[4:7], v0, s[4:5]")
+    assert (it.read(3)[0] == places // 4 + 3).all()
+    assert (it.read(7)[0] == places // 4 + 3).all()
+    it.run("cluster_load_async_to_lds_b128 v1, v0, s[4:5]\ns_monitor_sleep 1\ns_wakeup_barrier 1")
+    assert (it.local.view(np.uint32)[0, : 4 * LANES] == np.arange(4 * LANES)).all()
+    it.vector(0, places + np.uint32(4))
+    with pytest.raises(MachineFault, match="is not aligned"):
+        it.run("global_load_monitor_b64 v[4:5], v0, s[4:5]")
+
+
+@for_each("space", "global", "scratch")
+def test_blocks_of_registers(it, space):
+    """A register whose bit in M0 is not set is left alone, as is its place in memory (CDNA 5, 10.6)."""
+    it.bytes.view(np.uint32)[:] = np.arange(1024)
+    it.scratch[:] = NUMBERS.integers(0, 256, it.scratch.shape)
+    private = it.scratch.view(np.uint32).reshape(-1, LANES).copy()
+    chosen = 0x00005003
+    old = registers(16)
+    for number in range(16):
+        it.vector(10 + number, old[number])
+    it.vector(0, np.arange(LANES, dtype=np.uint32) * 8)
+    it.scalar(4, MEMORY, 64)
+    it.scalar(6, chosen)
+    address = "v0, s[4:5]" if space == "global" else "off, off"
+    it.run(f"s_mov_b32 m0, s6\n{space}_load_block v[10:41], {address} offset:4")
+    for number in range(16):
+        wanted = np.arange(LANES) * 2 + 1 + number if space == "global" else private[(1 + number) % len(private)]
+        assert (it.read(10 + number)[0] == (wanted if chosen >> number & 1 else old[number])).all(), number
+    if space == "scratch":
+        it.run("scratch_store_block off, v[12:43], off")
+        wanted = private.copy()
+        for number in (0, 1, 12, 14):
+            wanted[number] = it.read(12 + number)[0]
+        assert (it.scratch.view(np.uint32).reshape(-1, LANES) == wanted).all()
+
+
+def test_time(it):
+    it.run("s_get_shader_cycles_u64 s[4:5]\ns_get_shader_cycles_u64 s[6:7]")
+    assert it.batch.scalar[6] >= it.batch.scalar[4] > 0
+    assert it.batch.scalar[5] == it.batch.scalar[7] == 0
+
+
+@for_each("bits, text",
+    (16, "ds_load_tr16_b128 v[4:7], v0 offset:64"), (8, "ds_load_tr8_b64 v[4:5], v0 offset:64"),
+    (16, "global_load_tr16_b128 v[4:7], v0, s[4:5] offset:64"),
+    (8, "global_load_tr8_b64 v[4:5], v0, s[4:5] offset:64"))  # fmt: skip
 def test_transposing_loads(it, bits, text):
     """A matrix in rows becomes the columns that a WMMA has: 8 neighbouring K in a lane (CDNA 5, 7.12.2)."""
-    it.local[:] = NUMBERS.integers(0, 256, it.local.shape)
-    elements = it.local[0, 64:].view(f"u{bits // 8}")
+    memory = it.local[0] if text.startswith("ds") else it.bytes
+    memory[:] = NUMBERS.integers(0, 256, memory.shape)
+    elements = memory[64:].view(f"u{bits // 8}")
     lanes, pitch = np.arange(LANES), 40
-    row = lanes % 8 if bits == 16 else lanes % 4 + lanes % 16 // 8 * 4
-    column = lanes % 16 // 8 * 8 if bits == 16 else lanes % 8 // 4 * 8
+    eight = bits == 16 or not text.startswith("ds")
+    row = lanes % 8 if eight else lanes % 4 + lanes % 16 // 8 * 4
+    column = lanes % 16 // 8 * 8 if eight else lanes % 8 // 4 * 8
     row += lanes // 16 * 8
     it.vector(0, ((row * pitch + column) * (bits // 8)).astype(np.uint32))
+    it.scalar(4, MEMORY, 64)
+
+    def check():
+        for lane in range(LANES):
+            wanted = [elements[(lane // 16 * 8 + k) * pitch + lane % 16] for k in range(8)]
+            found = np.array([it.read(4 + number)[0, lane] for number in range(8 * bits // 32)], np.uint32)
+            assert found.view(f"u{bits // 8}").tolist() == wanted
+
     it.run(text)
-    for lane in range(LANES):
-        wanted = [elements[(lane // 16 * 8 + k) * pitch + lane % 16] for k in range(8)]
-        found = np.array([it.read(4 + number)[0, lane] for number in range(8 * bits // 32)], np.uint32)
-        assert found.view(f"u{bits // 8}").tolist() == wanted
+    check()
+    for number in range(4):
+        it.vector(4 + number, np.zeros(LANES, np.uint32))
     it.batch.set_exec(1)
-    with pytest.raises(UnknownInstruction, match="while lanes are off"):
+    if text.startswith("ds"):  # EXEC is ignored (CDNA 5, 11.2.4)
         it.run(text)
+        check()
+    else:  # else all lanes execute, or none (10.9.2)
+        with pytest.raises(UnknownInstruction, match="while lanes are off"):
+            it.run(text)
+        it.batch.set_exec(0)
+        it.run(text)
+        assert not it.read(4).any()
+
+
+@for_each("name", "ds_load_tr4_b64 v[4:5], v0", "global_load_tr6_b96 v[4:6], v[0:1], off")
+def test_transposing_loads_on_which_sources_differ(it, name):
+    with pytest.raises(UnknownInstruction, match="sources differ"):
+        it.run(name)

@@ -121,11 +121,17 @@ def test_products_with_scales(it, case, run):
             sides=[numbers for numbers, _text in sides])  # fmt: skip
 
 
-def test_products_of_32_rows(it):
-    """The second 16 rows of A and of D are in the second registers (CDNA 5, 7.12.2)."""
+@for_each("run", 32, 16, None)
+def test_products_of_32_rows(it, run):
+    """The second 16 rows of A and of D are in the second registers (CDNA 5, 7.12.2); A has scales in all lanes."""
     sides = [matrix(it, A, "fp4", 32), matrix(it, B, "fp4", 16)]
-    operands = f"v[{C}:{C + 15}], {sides[0][1]}, {sides[1][1]}, v[{C}:{C + 15}]"
-    product(it, f"v_wmma_f32_32x16x128_f4 {operands}", "fp4", (1, 1), rows=32,
+    operands, by_row, name = f"v[{C}:{C + 15}], {sides[0][1]}, {sides[1][1]}, v[{C}:{C + 15}]", (1, 1), ""
+    if run is not None:
+        by_row = scales(it, SCALES, "E5M3", 32, run, 0), scales(it, SCALES + 2, "E5M3", 16, run, 1)
+        ends = (SCALES, SCALES + 2) if run == 32 else (f"[{SCALES}:{SCALES + 1}]", f"[{SCALES + 2}:{SCALES + 3}]")
+        operands += f", v{ends[0]}, v{ends[1]} {modifiers_of(('E5M3', 'E5M3'), (0, 1))}"
+        name = "scale_" if run == 32 else "scale16_"
+    product(it, f"v_wmma_{name}f32_32x16x128_f4 {operands}", "fp4", by_row, rows=32,
             sides=[numbers for numbers, _text in sides])  # fmt: skip
 
 

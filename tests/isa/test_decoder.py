@@ -305,17 +305,23 @@ def test_a_product_of_gfx1250_with_scales_is_one_instruction():
         "matrix_a_reuse matrix_b_reuse neg_lo:[0,0,1] neg_hi:[0,0,1]"
     )
     assert (found.size, found.variant, found.operands[2].bits) == (16, "scale", 384)
+    assert instruction("gfx1250", "cc350800 02020101 cc330042 02022522", 32).size == 16  # of LLVM 24
 
 
 def test_each_row_of_gfx1250_is_written_as_llvm_does():
-    """Some instructions of each row: registers, constants and modifiers by chance."""
+    """Some instructions of each row: registers, constants and modifiers by chance.
+
+    Of the words of scales, LLVM 22 has 256 in the field of a third source, which they do not use; LLVM 24 has 128.
+    """
     made = [each for instructions in examples("gfx1250", 32) for each in instructions]
     assert len({each.mnemonic for each in made}) > 1300
     try:
         oracle = Oracle("gfx1250", 32)
     except NoOracle as missing:
         raise lacking(str(missing)) from None
-    codes = [each.data + bytes(20 - each.size) for each in made]
+    unused = int.from_bytes(bytes(7) + b"\4", "little")
+    numbers = [int.from_bytes(each.data, "little") | (unused if each.variant == "scale" else 0) for each in made]
+    codes = [number.to_bytes(20, "little") for number in numbers]
     wrong = list(isa.differences(isa.decoder("gfx1250", 32), oracle, codes))
     oracle.close()
     assert not wrong, wrong[:10]
