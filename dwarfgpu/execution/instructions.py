@@ -724,6 +724,32 @@ def _barrier_state(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.set_scalar(instruction.destinations[0], text, 32)
 
 
+# --- Lanes of groups ----------------------------------------------------------------------------------------------
+
+
+def _move_in_groups(kind: str) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of a move between lanes of groups whose width a scalar number says (GFX12.5)."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        source, *numbers = (needed(instruction, f"src{place}") for place in range(2 if kind == "index" else 3))
+        register, target = _register(source), _register(instruction.destinations[0])
+        texts = ", ".join(f"uniform({writer.scalar(number, 32)} + 0)" for number in numbers)
+        function = writer.name(lane_moves.index_in_group if kind == "index" else lane_moves.MOVES_IN_GROUPS[kind])
+        writer.write_register(target, f"{function}(b, {register}, {texts})")
+
+    return write
+
+
+def _add_and_choose(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_add_max and v_add_min: clamp makes negative results 0, and says nothing of unsigned ones."""
+    meaning = MEANINGS[instruction.name]
+    function = writer.operation(instruction.name, meaning.function, meaning.results[0])
+    call = f"{function}({', '.join(source_texts(writer, instruction, meaning))})"
+    if instruction.modifiers.get("clamp") and meaning.results == ("i32",):
+        call = f"{writer.name(np.maximum)}({call}, {writer.name(np.int32(0))})"
+    writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=False)
+
+
 SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_readlane_b32": _read_lane,
     "v_writelane_b32": _write_lane,
@@ -744,6 +770,9 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_permlane16_swap_b32": _swap_rows(16),
     "v_permlane32_swap_b32": _swap_rows(32),
     "v_mqsad_u32_u8": _masked_differences,
+    **{f"v_permlane_{kind}_b32": _move_in_groups(kind) for kind in lane_moves.MOVES_IN_GROUPS},
+    "v_permlane_idx_gen_b32": _move_in_groups("index"),
+    **{f"v_add_{which}_{kind}": _add_and_choose for which in ("max", "min") for kind in ("i32", "u32")},
     **dict.fromkeys(PC_READS, _get_pc),
     "s_getreg_b32": _get_register,
     "s_set_gpr_idx_idx": _index_number,

@@ -5,6 +5,7 @@ ISA documents, "Data Parallel Processing (DPP)", "Sub-Dword Addressing (SDWA)" a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -292,6 +293,47 @@ def rows_swapped(batch: WaveBatch, left: Lanes, right: Lanes, span: int) -> tupl
     first, second = (_wide(as_written(each), batch).reshape(rows) for each in (left, right))
     pairs = ((first[:, :, 0], second[:, :, 0]), (first[:, :, 1], second[:, :, 1]))
     return tuple(np.stack(pair, axis=2).reshape(batch.count, batch.lanes) for pair in pairs)  # type: ignore[return-value]
+
+
+def _in_groups(source: Callable[[Lanes, Lanes, Lanes], Lanes]) -> Callable[[WaveBatch, Lanes, Lanes, Lanes], Lanes]:
+    """Return a move between lanes of groups, of a function from lane, number and width to the lane in the group.
+
+    A lane whose source is outside of its group keeps what it has. Lanes are read whether they execute or not
+    (CDNA 5 ISA document, V_PERMLANE_BCAST_B32 to V_PERMLANE_XOR_B32).
+    """
+
+    def moved_in_group(batch: WaveBatch, register: Lanes, number: Lanes, width: Lanes) -> Lanes:
+        lane, wide = np.arange(batch.lanes, dtype=np.int64)[None, :], _width(batch, width)
+        place = lane % wide
+        found = np.broadcast_to(source(place, number.astype(np.int64), wide), (batch.count, batch.lanes))
+        found = np.where((found >= 0) & (found < wide), found, place)
+        return np.take_along_axis(_wide(register, batch), lane - place + found, axis=1)
+
+    return moved_in_group
+
+
+def _width(batch: WaveBatch, width: Lanes) -> Lanes:
+    """Return the width of groups; stop if it is no power of two, for which no result is defined."""
+    wide = width.astype(np.int64)
+    if ((wide <= 0) | (wide & (wide - 1)) | (wide > batch.lanes)).any():
+        raise UnknownInstruction("groups of lanes whose width is no power of two, or more than those of a wave")
+    return wide
+
+
+MOVES_IN_GROUPS = {
+    "bcast": _in_groups(lambda _lane, number, width: (number & 63) % width),
+    "up": _in_groups(lambda lane, number, _width: lane - number),
+    "down": _in_groups(lambda lane, number, _width: lane + number),
+    "xor": _in_groups(lambda lane, number, _width: np.where(number < 32, lane ^ number & 63, lane)),
+}
+"""The moves between lanes of groups."""
+
+
+def index_in_group(batch: WaveBatch, register: Lanes, width: Lanes) -> Lanes:
+    """Return the address for ds_bpermute_b32 of a lane of the own group (v_permlane_idx_gen_b32)."""
+    lane, wide = np.arange(batch.lanes, dtype=np.int64)[None, :], _width(batch, width)
+    chosen = (register.astype(np.int64) & 63) % wide + lane - lane % wide
+    return (chosen << 2).astype(np.uint32)
 
 
 def source_of_gfx950(lane: Lanes, number: Lanes, count: int, _bits: int) -> Lanes:

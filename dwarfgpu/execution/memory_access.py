@@ -275,9 +275,8 @@ class MemoryAccess:
             raise UnknownInstruction(f"{instruction.mnemonic}: sources differ on which lanes its elements come from")
         is_local, target = instruction.encoding == "DS", needed(instruction, "vdst")
         shape = AccessShape("load", LOCAL if is_local else GLOBAL, 4, count)
-        address, source = self._address(writer, instruction, shape), lane_moves.source_of_gfx12_5
-        if not is_local:
-            source = lane_moves.source_of_eight
+        address = self._address(writer, instruction, shape)
+        source: Any = lane_moves.source_of_gfx12_5 if is_local else lane_moves.source_of_eight
         words = ", ".join(self.cell(target, number) for number in range(count))
         call = f"{writer.name(self.load_columns)}(b, {writer.name(shape)}, {address}, {bits}, {writer.name(source)}"
         writer.write(f"{words}, = {call}, [{words}])")

@@ -21,6 +21,7 @@ from dwarfgpu.isa.semantics.dots import integer_dot
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS
 from dwarfgpu.isa.semantics.scaled_numbers import EACH
+from dwarfgpu.isa.tables import is_gfx12_5
 
 Lanes = Any
 
@@ -38,6 +39,12 @@ def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
         _write_conversion_of_halfs(writer, instruction, halfs)
     elif (scaled := scaled_conversion(name)) is not None:
         _write_scaled_conversion(writer, instruction, scaled)
+    elif (widening := _WIDENING.match(name)) is not None:
+        _write_widening(writer, instruction, widening)
+    elif (pairs := _PAIRS_OF_BF16.match(name)) is not None:
+        _write_pairs_of_bf16(writer, instruction, pairs[1])
+    elif (looked_up := _LOOK_UP.match(name)) is not None:
+        _write_look_up(writer, instruction, int(looked_up[1]))
     else:
         return _write_packed(writer, instruction)
     return True
@@ -50,7 +57,7 @@ def _word(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction,
 
 # --- Both halves --------------------------------------------------------------------------------------------------
 
-_UNCLAMPED = re.compile(r"v_pk_(min|max|mov|lshlrev|lshrrev|ashrrev)")
+_UNCLAMPED = re.compile(r"v_pk_(add_)?(min|max|mov|lshlrev|lshrrev|ashrrev)")
 """Operations whose results are always within their type."""
 
 
@@ -64,6 +71,7 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     kind, function = meaning.results[0], meaning.function
     accumulates = len(meaning.sources) > 2 and "fmac" in name
     modifiers = instruction.modifiers
+    lowest = KINDS[kind] == "i2" and modifiers.get("clamp") and name.startswith("v_pk_add_m")
     if modifiers.get("clamp") and KINDS[kind][0] != "f" and not _UNCLAMPED.match(name):
         if meaning.clamped is None:
             raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
@@ -88,6 +96,8 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
                 text = f"negative({text})"
             texts.append(writer.flushed_source(text, KINDS[kind]))
         writer.write(f"d{half} = {writer.operation(single, function, kind)}({', '.join(texts)})")
+        if lowest:  # clamp makes negative results 0
+            writer.write(f"d{half} = {writer.name(np.maximum)}(d{half}, {writer.name(np.int16(0))})")
     destination = instruction.destinations[0]
     if BITS[kind] == 32:
         for half in (0, 1):
@@ -110,12 +120,12 @@ def multiplied_and_added(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
 _MIXED = {
     f"v_{word}_mix{part}": function
     for word, function in (("mad", multiplied_and_added), ("fma", floats.fused_single))
-    for part in ("_f32", "lo_f16", "hi_f16")
+    for part in ("_f32", "lo_f16", "hi_f16", "_f32_bf16", "lo_bf16", "hi_bf16")
 }
 
 
 def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    """Write D = S0 * S1 + S2 of singles, where op_sel_hi says of each source that it is a half."""
+    """Write D = S0 * S1 + S2 of singles, where op_sel_hi says of each source that it is a half, or a bf16 number."""
     if writer.mode & 15:
         raise UnknownInstruction(f"{instruction.mnemonic} that is not rounded to the nearest")
     modifiers = instruction.modifiers
@@ -124,7 +134,13 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
     for position, operand in enumerate(operands):
         if modifiers.get("op_sel_hi", 0) >> position & 1:
             is_high = bool(modifiers.get("op_sel", 0) >> position & 1)
-            text = f"{_half(writer, operand, instruction, position, is_high=is_high)}.astype('f4')"
+            text = _half(writer, operand, instruction, position, is_high=is_high)
+            if instruction.name.endswith("bf16"):
+                if operand.kind is OperandKind.CONSTANT:
+                    raise UnknownInstruction(f"{instruction.mnemonic} of {operand.text} as a bf16 number")
+                text = f"{writer.name(narrow_floats.from_bf16)}({text}.view('u2'))"
+            else:
+                text = f"{text}.astype('f4')"
         else:
             text = _single(writer, operand, instruction, position)
         if operand.absolute:
@@ -134,11 +150,15 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
         texts.append(writer.flushed_source(text, "f4"))
     call = f"{writer.name(writer.observed(_MIXED[instruction.name]))}({', '.join(texts)})"
     destination = instruction.destinations[0]
-    if instruction.name.endswith("f32"):
+    if "_f32" in instruction.name:
         writer.set_vector(destination, call, "f32", instruction)
         return
-    half = writer.float_result(f"({call}).astype('f2')", "f16", instruction)
-    half = f"({half}).view('u2').astype('u4')"
+    if instruction.name.endswith("bf16"):
+        single = writer.float_result(call, "f32", instruction)
+        half = f"{writer.name(narrow_floats.to_bf16)}({single}).astype('u4')"
+    else:
+        half = writer.float_result(f"({call}).astype('f2')", "f16", instruction)
+        half = f"({half}).view('u2').astype('u4')"
     register = cell(destination)
     if "mixhi" in instruction.name:
         writer.write_register(register, f"{half} << 16 | {register} & 0xffff")
@@ -159,6 +179,78 @@ def _half(
         return writer.constant(constant_bits(operand, "f2"), "f2")
     shift = " >> 16" if is_high else ""
     return f"({_word(writer, operand, instruction, position)}{shift} & 0xffff).astype('u2').view('f2')"
+
+
+# --- bf16 numbers -------------------------------------------------------------------------------------------------
+
+_PAIRS_OF_BF16 = re.compile(r"v_pk_(add|mul|fma|min_num|max_num)_bf16$")
+
+
+def bf16_codes(action: str, saturates: bool, *codes: Lanes) -> Lanes:  # noqa: FBT001 (of a text)
+    """Return an operation on bf16 numbers, rounded once to the nearest; denormals stay (CDNA 5 ISA document, 7.7)."""
+    singles = [narrow_floats.from_bf16(code) for code in codes]
+    if action in ("min_num", "max_num"):
+        return narrow_floats.to_bf16((floats.smaller if action == "min_num" else floats.larger)(*singles))
+    left, right, other = (*singles, *([np.float32(0)] * (3 - len(singles))))
+    if action == "add":
+        right, other = np.float32(1), right
+    elif action == "mul":
+        other = np.copysign(np.float32(0), left) * np.copysign(np.float32(1), right)
+    product, addend = left.astype(np.float64) * right, np.asarray(other, np.float64)
+    total = product + addend  # the product is exact; the last bit of the sum is made odd where it is not
+    part = total - product
+    rest = (product - (total - part)) + (addend - part)
+    bits = total.view(np.uint64)
+    odd = np.where((rest > 0) == (total > 0), bits, bits - np.uint64(1)) | np.uint64(1)
+    exact = np.where((rest != 0) & np.isfinite(rest), odd, bits).view(np.float64)
+    found = narrow_floats.narrowed(exact, narrow_floats.FORMATS["bf16", False], saturates=saturates)
+    return np.where(np.isfinite(total), found, narrow_floats.to_bf16(total.astype(np.float32)))
+
+
+def _write_pairs_of_bf16(writer: BlockWriter, instruction: GpuInstruction, action: str) -> None:
+    modifiers, saturates = instruction.modifiers, bool(writer.mode & OVERFLOW)
+    if modifiers.get("clamp"):
+        raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
+    halves = []
+    for half, (select, negate) in enumerate((("op_sel", "neg_lo"), ("op_sel_hi", "neg_hi"))):
+        texts = []
+        for position, operand in enumerate(instruction.sources):
+            is_high = bool(modifiers.get(select, 0) >> position & 1)
+            if operand.kind is OperandKind.CONSTANT:  # a single, of which a half is taken
+                text = writer.constant(constant_bits(operand, "f4") >> 16 * is_high & 0xFFFF, "u2")
+            else:
+                text = writer.part(operand, "b16", is_high=is_high)
+            texts.append(
+                f"{text} ^ {writer.name(np.uint16(0x8000))}" if modifiers.get(negate, 0) >> position & 1 else text
+            )
+        function = writer.name(writer.observed(bf16_codes))
+        writer.write(f"d{half} = {function}('{action}', {saturates}, {', '.join(texts)})")
+        halves.append(f"d{half}.astype('u4')")
+    writer.write_register(cell(instruction.destinations[0]), f"{halves[0]} | {halves[1]} << 16")
+
+
+# --- Tables of 16 codes -------------------------------------------------------------------------------------------
+
+_LOOK_UP = re.compile(r"v_perm_pk16_b(4|6|8)_u4$")
+
+
+def looked_up(table: list[Lanes], index: list[Lanes], bits: int) -> list[Lanes]:
+    """Return the codes of so many bits that numbers of 4 bits choose of the 16 in a table (V_PERM_PK16)."""
+    codes = narrow_floats.codes_of(np.stack(np.broadcast_arrays(*table), axis=-1), bits)
+    chosen = narrow_floats.codes_of(np.stack(np.broadcast_arrays(*index), axis=-1), 4)
+    shape = np.broadcast_shapes(codes.shape, chosen.shape)
+    found = np.take_along_axis(np.broadcast_to(codes, shape), np.broadcast_to(chosen, shape).astype(np.int64), axis=-1)
+    words = narrow_floats.words_of(found, bits)
+    return [words[..., number] for number in range(words.shape[-1])]
+
+
+def _write_look_up(writer: BlockWriter, instruction: GpuInstruction, bits: int) -> None:
+    high, low, index = (_words(writer, needed(instruction, f"src{at}"), instruction, at) for at in range(3))
+    table = ", ".join([*low, *high])
+    writer.write(f"z = {writer.name(looked_up)}([{table}], [{', '.join(index)}], {bits})")
+    target = instruction.destinations[0]
+    for number in range(target.count):
+        writer.write_register(cell(target, number), f"z[{number}]")
 
 
 _SHORT_DOTS = ("v_dot2_f16_f16", "v_dot2_bf16_bf16")
@@ -215,7 +307,9 @@ def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
 _CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32|(sr)_(b?f16)_f32)$")
 _OF_HALFS = re.compile(r"v_cvt_(?:(pk_)?f16_(fp8|bf8)|pk_(fp8|bf8)_f16)$")
 """The conversions between halfs and floats of 8 bits, without a scale, that GFX12.5 has."""
-_SCALED = re.compile(r"v_cvt_scalef32_(sr_)?(?:(pk|pk32|2xpk16)_)?([bf][fp]?\d+)_([bf][fp]?\d+)$")
+_SCALED = re.compile(r"v_cvt_scalef32_(sr_)?(?:(pk|pk8|pk16|pk32|2xpk16)_)?([bf][fp]?\d+)_([bf][fp]?\d+)$")
+_WIDENING = re.compile(r"v_cvt_scale_pk(8|16)_(f32|b?f16)_([bf][fp]?\d)$")
+"""The conversions of GFX12.5 to wide numbers, with a byte as a power of two."""
 _WIDE = {"f32": 32, "f16": 16, "bf16": 16}
 
 
@@ -235,7 +329,7 @@ class ScaledConversion:
 
     def bits(self, selection: int) -> tuple[int, int]:
         """Return which bits of its first source it reads, and which of its destination it writes."""
-        if self.count == EACH:
+        if self.count > 2:
             return LOW, LOW
         narrow = self.target if self.is_narrowing else self.source
         size = narrow_floats.FORMATS[narrow, False].bits * self.count
@@ -252,7 +346,7 @@ def scaled_conversion(name: str) -> ScaledConversion | None:
     match = _SCALED.match(name)
     if match is None:
         return None
-    count = {None: 1, "pk": 2}.get(match[2], EACH)
+    count = {None: 1, "pk": 2, "pk8": 8, "pk16": 16}.get(match[2], EACH)
     return ScaledConversion(match[3], match[4], count, match[1] is not None)
 
 
@@ -346,10 +440,13 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, s
     scale = f"{writer.name(scaled_numbers.power_of)}({writer.vector(sources[last], 'f32', instruction, last)})"
     ending = f"saturates={bool(writer.mode & OVERFLOW)}"
     if scaled.is_narrowing:
+        if scaled.is_random and is_gfx12_5(writer.processor):
+            raise UnknownInstruction(f"{instruction.mnemonic}: no document says which bits of 16 random ones count")
         if scaled.is_random:
             ending += f", noise={writer.vector(sources[1], 'u32', instruction, 1)}"
         parts = ", ".join(_scaled_parts(writer, instruction, scaled, sources[: last - scaled.is_random]))
         form = writer.name(narrow_floats.narrow_format(scaled.target, writer.processor))
+        ending += f", keeps_none={is_gfx12_5(writer.processor)}"
         narrowed = writer.name(writer.observed(scaled_numbers.narrowed_words))
         writer.write(f"z = {narrowed}([{parts}], {scale}, {form}, {ending})")
         for number in range(target.count):
@@ -369,6 +466,29 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, s
     for number in range(target.count):
         text = f"z[{number}]" if scaled.count == 1 else f"z[{2 * number}] | z[{2 * number + 1}] << 16"
         _put(writer, cell(target, number), text, written)
+
+
+def _write_widening(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+    """Write a conversion to wide numbers, times a power of two that a byte of the second source says."""
+    count, target, kind = int(match[1]), match[2], match[3]
+    chosen, first = instruction.modifiers.get("scale_sel", 0), needed(instruction, "src0")
+    if first.kind is not OperandKind.VGPR or chosen not in ((0,) if kind[-1] == "8" else (0, 2)):
+        # CDNA 5 ISA document, tables 36 and 37; the lowering of MLIR of LLVM 22 has these bits in the other order.
+        raise UnknownInstruction(f"{instruction.mnemonic}: documents differ on what scale_sel:{chosen} says")
+    scale = writer.vector(needed(instruction, "src1"), "u32", instruction, 1)
+    scale = f"{writer.name(scaled_numbers.scales_of_lanes)}({scale}, {chosen}, {kind[-1] != '8'}, {writer.lanes})"
+    words = ", ".join(_words(writer, first, instruction, 0))
+    writer.write(f"z = {writer.name(scaled_numbers.widened_parts)}([{words}], '{kind}', {count}, {scale})")
+    destination, saturates = instruction.destinations[0], bool(writer.mode & OVERFLOW)
+    if target == "f32":
+        for number in range(count):
+            part = evolve(destination, index=destination.index + number)
+            writer.set_vector(part, f"z[{number}].astype('f4')", "f32", instruction)
+        return
+    made = writer.name(scaled_numbers.half_codes if target == "f16" else scaled_numbers.bf16_codes)
+    writer.write(f"z = [{made}(each, saturates={saturates}) for each in z]")
+    for number in range(destination.count):
+        writer.write_register(cell(destination, number), f"z[{2 * number}] | z[{2 * number + 1}] << 16")
 
 
 def _words(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> list[str]:

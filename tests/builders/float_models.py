@@ -311,8 +311,8 @@ def turned(function):
     return lambda value: function(2 * math.pi * float(Fraction(value) % 1)) if math.isfinite(value) else NAN
 
 
-for _kind in ("f16", "f32", "f64"):
-    _names = "v_{0}_{1} v_s_{0}_{1}" if _kind != "f64" else "v_{0}_{1}"
+for _kind in ("f16", "bf16", "f32", "f64"):
+    _names = "v_{0}_{1} v_s_{0}_{1}" if _kind in ("f16", "f32") else "v_{0}_{1}"
     approximate(_names.format("rcp", _kind), _kind, inverse)
     approximate(_names.format("sqrt", _kind), _kind, root)
     approximate(_names.format("rsq", _kind), _kind, inverse_root, 1.5)
@@ -332,12 +332,12 @@ def absolute(function):
             found = number(bits, self.kind)
             if math.isnan(self.value):
                 return math.isnan(found)
-            return abs(found - self.value) <= (2.0**-22 if self.kind == "f32" else 2.0**-11)
+            return abs(found - self.value) <= {"f32": 2.0**-22, "f16": 2.0**-11, "bf16": 2.0**-8}[self.kind]
 
     return lambda s0, kind: NearSine(turned(function)(number(s0, kind)), kind)
 
 
-for _kind in ("f16", "f32"):
+for _kind in ("f16", "bf16", "f32"):
     MODELS[f"v_sin_{_kind}"] = lambda s0, k=_kind: absolute(math.sin)(s0, k)
     MODELS[f"v_cos_{_kind}"] = lambda s0, k=_kind: absolute(math.cos)(s0, k)
 

@@ -313,6 +313,21 @@ MODELS["v_mad_nc_u64_u32"] = lambda s0, s1, s2: wrap(s0 * s1 + s2, 64)
 MODELS["v_mad_nc_i64_i32"] = lambda s0, s1, s2: wrap(signed(s0, 32) * signed(s1, 32) + s2, 64)
 
 
+for _bits in (16, 32):  # CDNA 5, 7.7: the sum is clamped whatever the modifier says
+    for _which, _choice in (("max", max), ("min", min)):
+        MODELS[f"v_add_{_which}_i{_bits}"] = lambda s0, s1, s2, b=_bits, f=_choice: wrap(
+            f(clamped(signed(s0, b) + signed(s1, b), -(2 ** (b - 1)), 2 ** (b - 1) - 1), signed(s2, b)), b
+        )
+        MODELS[f"v_add_{_which}_u{_bits}"] = lambda s0, s1, s2, b=_bits, f=_choice: f(min(s0 + s1, 2**b - 1), s2)
+MODELS["v_sat_pk4_i4_i8"] = lambda s0: sum(
+    wrap(clamped(signed(byte, 8), -8, 7), 4) << 4 * place for place, byte in enumerate(parts(s0, 8))
+)
+MODELS["v_sat_pk4_u4_u8"] = lambda s0: sum(min(byte, 15) << 4 * place for place, byte in enumerate(parts(s0, 8)))
+MODELS["v_cvt_sr_pk_bf16_f32"] = lambda s0, s1, s2: (
+    wrap(s0 + s2 % 2**16, 32) // 2**16 + (wrap(s1 + s2 // 2**16, 32) // 2**16 << 16)
+)
+
+
 @model("v_mad_u64_u32 v_mad_co_u64_u32")
 def _(s0, s1, s2):
     return wrap(s0 * s1 + s2, 64), int(s0 * s1 + s2 >= 1 << 64)

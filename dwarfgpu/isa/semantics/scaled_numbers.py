@@ -103,6 +103,17 @@ def power_of(scale: Lanes) -> Lanes:
     return _powers((scale.view(np.uint32) >> np.uint32(23) & np.uint32(0xFF)).astype(np.int64))
 
 
+def scales_of_lanes(words: Lanes, byte: int, is_by_half: bool, lanes: int) -> Lanes:  # noqa: FBT001 (of a text)
+    """Return the power of two of each lane: a byte of the lane with its number in the first half of the wave.
+
+    The second half has the byte that follows, where ``is_by_half`` (CDNA 5 ISA document, tables 36 and 37; MLIR's
+    amdgpu.scaled_ext_packed_matrix).
+    """
+    half = np.broadcast_to(words, (words.shape[0], lanes))[:, : lanes // 2]
+    first, second = (half >> np.uint32(8 * at) & np.uint32(0xFF) for at in (byte, byte + is_by_half))
+    return _powers(np.concatenate((first, second), axis=1).astype(np.int64))
+
+
 WIDENED: dict[str, Callable[[Lanes], Lanes]] = {
     "f16": lambda codes: codes.astype(np.uint16).view(np.float16),
     "bf16": from_bf16,
@@ -116,11 +127,17 @@ def next_random(noise: Lanes) -> Lanes:
 
 
 def narrowed_words(
-    parts: Sequence[Lanes], scale: Lanes, form: NarrowFormat, *, saturates: bool, noise: Lanes = None
-) -> list[Lanes]:
-    """Return numbers, divided by a scale, as codes side by side in registers; each has another random number."""
+    parts: Sequence[Lanes], scale: Lanes, form: NarrowFormat, *, saturates: bool, noise: Lanes = None,
+    keeps_none: bool = False,
+) -> list[Lanes]:  # fmt: skip
+    """Return numbers, divided by a scale, as codes side by side in registers; each has another random number.
+
+    ``keeps_none`` makes infinities NaNs where numbers saturate, of the floats of 8 bits (CDNA 5 ISA document, 7.6.2).
+    """
     codes = []
     for part in parts:
+        if keeps_none and saturates and form.bits == 8:
+            part = np.where(np.isinf(part), np.nan, part)  # noqa: PLW2901
         codes.append(narrow_floats.narrowed(np.copysign(part / scale, part), form, saturates=saturates, noise=noise))
         noise = None if noise is None else next_random(noise)
     words = narrow_floats.words_of(np.stack(np.broadcast_arrays(*codes), axis=-1), form.bits)
@@ -143,9 +160,13 @@ def half_codes(numbers: Lanes, *, saturates: bool) -> Lanes:
     return halfs.view(np.uint16).astype(np.uint32)
 
 
-def bf16_codes(numbers: Lanes) -> Lanes:
-    """Return numbers as bf16 numbers."""
-    return to_bf16(numbers.astype(np.float32)).astype(np.uint32)
+def bf16_codes(numbers: Lanes, *, saturates: bool = False) -> Lanes:
+    """Return numbers as bf16 numbers; with FP16_OVFL what is too large is the largest number, as in `half_codes`."""
+    with np.errstate(over="ignore"):
+        codes = to_bf16(numbers.astype(np.float32)).astype(np.uint32)
+    if saturates:
+        codes = np.where((codes & 0x7FFF == 0x7F80) & np.isfinite(numbers), codes & 0x8000 | 0x7F7F, codes)
+    return codes
 
 
 @cache
