@@ -12,7 +12,7 @@ from functools import cache
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, WIDE_LITERAL, CodeBook, CodeKind
 from dwarfgpu.isa.formats import InstructionFormat, Pieces, bits_of, extract, formats
-from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
+from dwarfgpu.isa.instruction import JUMPS, GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
 from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
@@ -793,6 +793,52 @@ def with_banks(instruction: GpuInstruction, mode: int) -> GpuInstruction:
     if not components:
         operands = tuple(_moved(instruction, operand, banks) for operand in instruction.operands)
     return evolve(instruction, operands=operands, components=components)
+
+
+class BankFollower:
+    """Follows which registers instructions have that are executed one after the other, from those of no added bits on.
+
+    Compilers set the bits to 0 before branches and calls, and where paths meet (AMDGPU usage, "Call Convention").
+    """
+
+    def __init__(self, processor: str) -> None:
+        self.mode = 0
+        self._has_bits = is_gfx12_5(processor)
+
+    def moved(self, instruction: GpuInstruction) -> GpuInstruction:
+        """Return the next instruction with its registers."""
+        found = with_banks(instruction, self.mode) if self.mode else instruction
+        self.follow(instruction)
+        return found
+
+    def follow(self, instruction: GpuInstruction) -> None:
+        """Let an instruction set the bits of those behind it."""
+        name = instruction.name
+        if not self._has_bits:
+            return
+        if name == "s_set_vgpr_msb":
+            self.mode = banks_in_mode(instruction.operands[0].value & BANKS) << BANKS_SHIFT
+        elif name == "s_setreg_imm32_b32" and instruction.operands[0].value & 63 == _MODE:  # whatever field it is
+            self.mode = instruction.operands[1].value & BANKS << BANKS_SHIFT
+        elif name in _LAST or name in JUMPS:
+            self.mode = 0
+
+
+_MODE = 1
+"""The number of the hardware register."""
+_LAST = frozenset(("s_branch", "s_endpgm"))
+
+
+def with_comments(instruction: GpuInstruction, mode: int) -> GpuInstruction:
+    """Return an instruction whose registers are written as llvm-objdump does: with their numbers behind."""
+    moved = with_banks(instruction, mode)
+    parts = zip(instruction.components or (instruction,), moved.components or (moved,), strict=True)
+    written = [evolve(each, operands=tuple(map(_commented, each.operands, new.operands))) for each, new in parts]
+    return evolve(moved, components=tuple(written)) if instruction.components else written[0]
+
+
+def _commented(old: GpuOperand, new: GpuOperand) -> GpuOperand:
+    return old if old.text == new.text else evolve(new, text=f"{old.text} /*{new.text}*/")
 
 
 def _moved(instruction: GpuInstruction, operand: GpuOperand, banks: int) -> GpuOperand:

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.decoder import BankFollower, decode, with_banks
 from dwarfgpu.isa.instruction import CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
 
 Scalar: TypeAlias = "tuple[int, int] | None"
@@ -43,7 +43,7 @@ NUMBER = -1
 INVERTED = 1 << 32
 """The constant of a mask of all lanes but those that its symbol has."""
 ACCUMULATION = 256
-"""The number of a0 among vector registers."""
+"""The number of a0 among vector registers, or of v256 where there is one."""
 MAX_INSTRUCTIONS = 1 << 16
 """How long a function may be that is read."""
 MAX_BLOCK = 16
@@ -163,7 +163,7 @@ class Clobbers:
 _PRESERVED = {32, *range(33, 40), *range(48, 56), *range(64, 72), *range(80, 88), *range(96, 104), EXEC, EXEC + 1}
 BY_ABI = Clobbers(
     frozenset(range(128)) - _PRESERVED,
-    frozenset(n for n in range(512) if n >= ACCUMULATION or n < 40 or (n - 40) % 16 >= 8),
+    frozenset(n for n in range(1024) if n >= ACCUMULATION or n < 40 or (n - 40) % 16 >= 8),
     leaves=True,
 )
 """What a function may change of which nothing is known, by every edition of the ABI."""
@@ -256,11 +256,13 @@ class FunctionReading:
             pc, length = waiting.pop(), 0
             indexed: frozenset[int] = frozenset()
             path: list[Step] = []
+            banks = self._reading.banks()
             while self.start <= pc < self.end and pc not in steps:
                 if len(steps) > MAX_INSTRUCTIONS:
                     return False
                 try:
-                    instruction, action, facts = self._reading.prepared(self._code, pc - self.start)
+                    instruction, action, facts = self._reading.prepared(self._code, pc - self.start, banks.mode)
+                    banks.follow(instruction)
                 except DwarfGpuError:
                     break
                 if instruction.name == "s_set_gpr_idx_on":
@@ -952,7 +954,7 @@ class CodeReading:
         self._assumed: dict[int, Clobbers] = {}
         """What functions change, as long as they are read, that call themselves: at first what the ABI allows."""
         self._depth = 0
-        self._prepared: dict[bytes, tuple[GpuInstruction, Any, Any]] = {}
+        self._prepared: dict[int, dict[bytes, tuple[GpuInstruction, Any, Any]]] = defaultdict(dict)
 
     def function_at(self, address: int) -> FunctionReading | None:
         """Return the function at an address; None where there is none, or it is being read."""
@@ -996,14 +998,19 @@ class CodeReading:
             return self._assumed.setdefault(target, BY_ABI)
         return function.clobbers if function.start == target else BY_ABI
 
-    def prepared(self, code: bytes, offset: int) -> tuple[GpuInstruction, Any, Any]:
-        """Return an instruction, decoded once for the same bytes, with what executes it."""
-        known = self._prepared.get(code[offset : offset + 4]) or self._prepared.get(code[offset : offset + 8])
+    def prepared(self, code: bytes, offset: int, mode: int = 0) -> tuple[GpuInstruction, Any, Any]:
+        """Return an instruction, decoded once for the same bytes and bits of MODE, with what executes it."""
+        every = self._prepared[mode]
+        known = every.get(code[offset : offset + 4]) or every.get(code[offset : offset + 8])
         if known is None:
             instruction = decode(code, offset, self._processor, self.wave_size)
-            known = FunctionReading.prepared(instruction, self.wave_size)
-            self._prepared[bytes(instruction.data)] = known
+            moved = with_banks(instruction, mode) if mode else instruction
+            known = every[bytes(instruction.data)] = FunctionReading.prepared(moved, self.wave_size)
         return known
+
+    def banks(self) -> BankFollower:
+        """Return what follows the bits of MODE from an instruction on that is jumped to."""
+        return BankFollower(self._processor)
 
 
 def _vectors(operand: GpuOperand) -> range:

@@ -28,8 +28,7 @@ RANKS = {
     **{f"scope:SCOPE_{name}": rank for rank, name in enumerate(SCOPE_BITS)},
 }
 """How far the bits of a write-back or an invalidate reach."""
-VECTOR_BASE, SCALAR_BASE = 0, 1024
-ACCUMULATION_BASE = 512
+VECTOR_BASE, ACCUMULATION_BASE, SCALAR_BASE = 0, 1024, 2048
 _SPECIAL = {"vcc": ("vcc_lo", "vcc_hi"), "exec": ("exec_lo", "exec_hi")}
 _NO_ACCESS = ("s_dcache", "s_icache", "s_gl1_inv", "s_prefetch", "s_memtime", "s_memrealtime", "s_atc_probe")
 

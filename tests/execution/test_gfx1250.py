@@ -1,16 +1,23 @@
 """What GFX1250 adds, against its document; and that what is not known of it stops with a message."""
 
+import re
 import subprocess
 
 import numpy as np
 import pytest
 
+from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.launch.argument_values import array_at
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.isa.decoder import bank_field_of, decode, decoder
+from dwarfgpu.isa.frame_state import CodeReading
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.memory_actions import action_of
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.frames.execution import Execution
 from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench, assembled
 from tests.builders.parameters import for_each
@@ -352,6 +359,41 @@ def test_a_kernel_with_more_than_256_registers(require_tool, tmp_path):
         total = total * np.uint32(3) + given[number]
         wanted[number] ^= total
     assert (array_at(machine.memory, launched.plan.buffers[1]).reshape(-1, LANES) == wanted).all()
+    assert [*MemoryCheck(opened(path), from_source=False).findings()] == []  # each load has a register of its own
+    ours, theirs = listed(path), disassembled(require_tool("llvm-objdump-22"), path)
+    first = next(address for address, text in theirs.items() if text.startswith("s_set_vgpr_msb"))
+    assert ours.keys() == theirs.keys()
+    assert all(ours[each] == theirs[each] or each < first for each in ours)  # it does not follow s_setreg
+
+
+def listed(path):
+    """The instructions of a file by address; some are listed alone, too."""
+    file = opened(path)
+    code = ProgramCode(Execution(Loaded([LoadedCode(file, is_linked=True)]), file.target.target), Disassembler())
+    (symbol,) = (each for each in file.symbol_image.symbols() if each.name == "many")
+    rows = code.between(symbol.value, symbol.value + symbol.size).instructions
+    assert all(code.some(row.address, 1).instructions == (row,) for row in rows[::97])
+    return {row.address: row.text for row in rows}
+
+
+def disassembled(tool, path):
+    done = subprocess.run([tool, "-d", "--disassemble-symbols=many", path], check=True, capture_output=True, text=True)
+    rows = re.findall(r"^\t(.*?)\s*// ([0-9A-F]+):", done.stdout, re.MULTILINE)
+    assert any("/*v2" in text for text, _address in rows)
+    return {int(address, 16): text for text, address in rows}
+
+
+def test_a_function_keeps_the_register_whose_number_gets_bits(require_tool):
+    text = """s_set_vgpr_msb 0x40
+        v_mov_b32 v40, 0
+        s_set_vgpr_msb 0x4000
+        v_mov_b32 v41, 0
+        s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 25, 1), 0x2000
+        v_mov_b32 v42, 0
+        s_set_pc_i64 s[30:31]"""
+    code = b"".join(assembled(require_tool("llvm-mc-22"), text, "gfx1250", LANES))
+    reading = CodeReading("gfx1250", LANES, 1, lambda _address: (0, code), lambda _address: None)
+    assert reading.function_at(0).clobbers.active == {296, 41, 554}
 
 
 KINDS = {"f16": 16, "bf16": 16, "fp8": 8, "bf8": 8, "iu8": 8, "f32": 32}

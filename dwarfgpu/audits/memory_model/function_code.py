@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import evolve, frozen
-from dwarfgpu.isa.decoder import decoder
+from dwarfgpu.isa.decoder import BankFollower, decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, PRIVATE, Register, action_of, needed_registers, registers_of
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
@@ -116,7 +116,7 @@ class CodeFunctions:
         self.file = file
         self.processor = processor
         self.wave_size = machine_of(file.image, file.target.target).wave_size
-        self._known: dict[tuple[int, bytes], CodeStep] = {}
+        self._known: dict[tuple[int, bytes, int], CodeStep] = {}
 
     def functions(self, name: str | None = None, *, at: int | None = None) -> Iterator[FunctionCode]:
         """Yield the functions in the order of their addresses; only those with a name, or with code at an address."""
@@ -195,11 +195,11 @@ class CodeFunctions:
         steps: list[CodeStep] = []
         targets: dict[int, int] = {}
         at = 0
-        known = self._known
+        known, banks = self._known, BankFollower(self.processor)
         while at + 4 <= len(code):
-            instruction = decode.decode(code, at)
-            key = (wave_size, instruction.data)
-            step = known.get(key)
+            decoded = decode.decode(code, at)
+            key = (wave_size, decoded.data, banks.mode)
+            instruction, step = banks.moved(decoded), known.get(key)
             if step is None:
                 step = known[key] = _step(instruction, decode.major)
             addresses.append(start + at)

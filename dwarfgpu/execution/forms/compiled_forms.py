@@ -22,7 +22,6 @@ from dwarfgpu.execution.forms.program import FormHost, FormProgram
 from dwarfgpu.execution.forms.stretches import StretchWriter
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
-from dwarfgpu.isa.decoder import has_banks
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
@@ -222,8 +221,6 @@ class CompiledForms:
     def run(self, batch: Any, left: int, nearest: int | None, limit: int | None, since: int) -> CompiledRun | None:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
         device, cells = self.device, self.cells
-        if has_banks(batch.mode, device.processor):  # there would be a program for each setting
-            return None
         program = self._program(batch.pc, batch.mode)
         part = device.compiled_part
         if program is None or not (part is None or part.enter(program, batch)):

@@ -44,10 +44,11 @@ from dwarfgpu.isa.frame_state import (
     inverted,
 )
 from dwarfgpu.isa.instruction import CALLS
+from dwarfgpu.isa.tables import is_gfx12_5
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
 from dwarfgpu.objfile.info.scopes import ranges_of
-from dwarfgpu.targets.amdgpu import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
+from dwarfgpu.targets.amdgpu import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_32_512, VGPR_64
 from dwarfgpu.targets.amdgpu.registers import sgpr
 
 if TYPE_CHECKING:
@@ -337,6 +338,8 @@ class StateRules:
 
 def vector_number(target: Target, vector: int) -> int:
     """Return the DWARF number of a vector register; accumulation registers count from `ACCUMULATION` on."""
+    if is_gfx12_5(target.processor):
+        return VGPR_32 + vector if vector < 512 else VGPR_32_512 + vector - 512
     vgpr, agpr = (VGPR_64, AGPR_64) if target.lane_count == 64 else (VGPR_32, AGPR_32)
     return vgpr + vector if vector < ACCUMULATION else agpr + vector - ACCUMULATION
 

@@ -74,20 +74,23 @@ class Disassembler:
         self._known: dict[tuple[object, ...], Listing] = {}
         self._paths: dict[tuple[object, ...], str] = {}
 
-    def listing(self, machine: DisassemblyTarget, code: bytes, address: int) -> Listing:
-        """Return the instructions of some code; the last one may extend beyond it."""
-        key = (machine.key, address, code)
+    def listing(self, machine: DisassemblyTarget, code: bytes, address: int, mode: int = 0) -> Listing:
+        """Return the instructions of some code; the last one may extend beyond it.
+
+        ``mode`` is MODE before it, which on GFX12.5 adds to the numbers of vector registers.
+        """
+        key = (machine.key, address, code, mode)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            known = self._known[key] = self._make(machine, code, address)
+            known = self._known[key] = self._make(machine, code, address, mode)
         return known
 
-    def _make(self, machine: DisassemblyTarget, code: bytes, address: int) -> Listing:
+    def _make(self, machine: DisassemblyTarget, code: bytes, address: int, mode: int) -> Listing:
         if machine.processor and not self.chosen:
             try:
-                return Listing(tuple(_decoded(machine, code, address)))
+                return Listing(tuple(_decoded(machine, code, address, mode)))
             except Unsupported:
                 pass  # a processor whose instructions are not known here; a disassembler may know it
         try:
@@ -116,15 +119,18 @@ class Disassembler:
         raise NoDisassembler(machine, tried)
 
 
-def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[ListedInstruction]:
-    from dwarfgpu.isa.decoder import decoder, text
+def _decoded(machine: DisassemblyTarget, code: bytes, address: int, mode: int) -> Iterator[ListedInstruction]:
+    from dwarfgpu.isa.decoder import BankFollower, decoder, text, with_comments
 
-    decode = decoder(machine.processor, machine.wave_size).decode
+    decode, banks = decoder(machine.processor, machine.wave_size).decode, BankFollower(machine.processor)
+    banks.mode = mode
     at = 0
     while at + 4 <= len(code):
         instruction = decode(code, at)
+        shown = with_comments(instruction, banks.mode) if banks.mode else instruction
+        banks.follow(instruction)
         target = None if instruction.branch is None else address + at + instruction.branch
-        yield ListedInstruction(address + at, instruction.data, text(instruction), target)
+        yield ListedInstruction(address + at, instruction.data, text(shown), target)
         at += instruction.size
     for start in range(at, len(code)):
         yield ListedInstruction(address + start, code[start : start + 1], f".byte {code[start]:#04x}")
@@ -210,7 +216,25 @@ class ProgramCode:
         if not data or len(data) < min(least, size):
             missing = address + len(data)
             raise EvaluationError("memory_unavailable", f"Cannot access memory at address {missing:#x}")
-        return self.disassembler.listing(self._machine(code, address), data, address)
+        machine = self._machine(code, address)
+        return self.disassembler.listing(machine, data, address, self._mode(machine, code, address))
+
+    def _mode(self, machine: DisassemblyTarget, code: LoadedCode, address: int) -> int:
+        """Return the bits of MODE that the function has set before an address, in the order of its code."""
+        from dwarfgpu.isa.decoder import BankFollower, decoder
+        from dwarfgpu.isa.tables import is_gfx12_5
+
+        symbol = code.file.symbol_image.symbol_at(code.in_file(address)) if is_gfx12_5(machine.processor) else None
+        banks = BankFollower(machine.processor)
+        if symbol is None:
+            return banks.mode
+        data = self._read(code, code.in_program(symbol.value), code.in_file(address) - symbol.value)
+        decode, at = decoder(machine.processor, machine.wave_size).decode, 0
+        while at + 4 <= len(data):
+            instruction = decode(data, at)
+            banks.follow(instruction)
+            at += instruction.size
+        return banks.mode
 
     def _read(self, code: LoadedCode, address: int, size: int) -> bytes:
         """Read the bytes at an address, as many as there are: of the file, or else of the machine."""
