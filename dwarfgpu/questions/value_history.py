@@ -80,7 +80,7 @@ def history(debugger: Debugger, arguments: Arguments) -> Document:
         check_path(path)
     found = new_history(debugging.running, arguments.text, *_selected(debugger, arguments))
     try:
-        with past.replayed(debugging.device.executed, found.observe):
+        with past.replayed(debugging.device.executed, found):
             found.look()
     finally:
         found.stop()

@@ -172,6 +172,7 @@ def warmed(*launch_arguments: Any) -> Time:
 def debugging(fast: str, plain: str) -> Iterator[Row]:
     """Yield the rows of a debugger: breakpoints, conditions, a trace, the way back."""
     from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.control.value_history import ValueHistory
 
     count = 4_000_000
 
@@ -194,6 +195,16 @@ def debugging(fast: str, plain: str) -> Iterator[Row]:
         return timed(found.go_on)
 
     yield Row("a kernel with a watchpoint on its result", watching, *free, 3, 7)
+
+    def followed() -> float:
+        running = loop().running
+        history = ValueHistory(running, '$_arg("out")[10]')
+        history.start()
+        seconds = timed(running.machine.run)
+        history.end()
+        return seconds
+
+    yield Row("--watch of an element of its result", followed, *free, 3, 7)
     back = Debugging(rounds(fast, 200_000))
     back.go_on(limit=1_000_000)
     back.step_line(0)

@@ -93,13 +93,13 @@ class SharedPlaces:
         """Look at another place from now on, which a wave reaches and which has a value now."""
         if self._watches is None:
             self._watches = self._memory.watch, self._memory.watch_waves
-            self._memory.watch, self._memory.watch_waves = self._note, self._note_waves
+            self._memory.watch, self._memory.watch_waves = self.note, self.note_waves
         self.by_key[key] = SharedPlace(self._device, *self._spaces[key], wave, value)
         self._keys, self._size = None, max(self._size, value.nbytes)
 
     def stop(self) -> None:
         """Be told of no accesses any more; whoever has begun later is still told through this one."""
-        if self._watches is not None and self._memory.watch == self._note:
+        if self._watches is not None and self._memory.watch == self.note:
             (self._memory.watch, self._memory.watch_waves), self._watches = self._watches, None
 
     # --- Accesses -------------------------------------------------------------------------------------------------
@@ -108,7 +108,8 @@ class SharedPlaces:
         """Take note of the waves that execute the next instruction."""
         self._batch = batch
 
-    def _note(self, space: str, address: Any, mask: Any, size: int) -> None:
+    def note(self, space: str, address: Any, mask: Any, size: int) -> None:
+        """Take note of an access of lanes."""
         watch, _waves = self._watches or (None, None)
         if watch is not None:
             watch(space, address, mask, size)
@@ -117,7 +118,8 @@ class SharedPlaces:
             flags = halts.executing(self._batch)
             self._keep(space, address, flags if mask is None else flags & mask, max(size, extent), action)
 
-    def _note_waves(self, space: str, address: Any, size: int, action: str) -> None:
+    def note_waves(self, space: str, address: Any, size: int, action: str) -> None:
+        """Take note of an access of whole waves."""
         _watch, waves = self._watches or (None, None)
         if waves is not None:
             waves(space, address, size, action)

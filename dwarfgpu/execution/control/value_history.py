@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,11 @@ from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.control.placed import Discoveries, number_in
 from dwarfgpu.execution.control.placed_columns import Unplaced
 from dwarfgpu.execution.control.report import absent_element
-from dwarfgpu.execution.control.shared_places import SharedPlaces
+from dwarfgpu.execution.control.shared_places import IS_LOCAL, SharedPlaces
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.decoder import decoder
+from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, LOAD, SCALAR, action_of
 from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.program.frames.all_waves import all_waves, frame_of
@@ -32,6 +35,7 @@ from dwarfgpu.program.types.model import Array, Pointer, Type, known_size, resol
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.execution.forms.watched_forms import WatchedMemory
     from dwarfgpu.program.frames.answers import Values
 
     Writers = tuple[tuple[str, tuple[int, ...]], ...]
@@ -42,6 +46,8 @@ MOST = 1 << 16
 """The rows that are kept."""
 KINDS = "biuf"
 """The kinds of arrays of numpy that have numbers."""
+ELEMENT = re.compile(r'\$_arg\("\w+"\)(\[\d+\]|\.\w+)*$')
+"""What is at one place wherever waves are: a part of a buffer of the launch."""
 LARGEST = 64
 """The bytes of a vector, an array or a structure whose whole value is shown."""
 
@@ -87,9 +93,11 @@ class PastValue:
 class ValueHistory:
     """Looks at an expression wherever a wave begins another line, and at stores to memory that lanes share."""
 
+    _part: WatchedMemory | None = None
     stored_again: tuple[CodePosition, Writers] | None = None
     """The line of the latest store to shared memory and its lanes, if that has left a value as it was."""
-    _before: Any = None
+    before: Any = None
+    """Who was asked before each instruction, and still is."""
 
     def __init__(self, running: Running, text: str, wave: int | None = None, lane: int | None = None) -> None:
         self.text = text
@@ -148,11 +156,11 @@ class ValueHistory:
 
     def start(self) -> None:
         """Be asked before each instruction of the machine."""
-        self._before, self._device.observer = self._device.observer, self.observe
+        self.before, self._device.observer = self._device.observer, self
 
     def end(self) -> None:
         """Look once more, and no more after that."""
-        self._device.observer = self._before
+        self._device.observer = self.before
         self.look()
         self.stop()
 
@@ -203,13 +211,15 @@ class ValueHistory:
                 found.setdefault((*lanes.nonzero()[0].tolist(),), []).append(self._running.machine.ids[wave])
         return found
 
-    def observe(self, batch: WaveBatch) -> bool:
+    def __call__(self, batch: WaveBatch) -> bool:
         """Look before an instruction at the waves that begin another line with it."""
         self._see_stores()
-        if self._before is not None and self._before(batch):
+        if self.before is not None and self.before(batch):
             return True
         self._pc = batch.pc
         self._shared.begin(batch)
+        if self.compiled_part is not None:
+            return False
         known = self._places.get(batch.pc)
         if known is None:
             position = self._running.position(batch.pc)
@@ -244,7 +254,76 @@ class ValueHistory:
             self._ends[waves[row]] = batch.pc, return_addresses(batch.each_calls()[row])
         for wave in {*waves} - {waves[row] for row in begin}:
             self._ends[wave] = batch.pc, self._ends[wave][1]
+        if begin and ELEMENT.match(self.text):
+            self._part = self._watched()
         return False
+
+    # --- What compiled code does meanwhile ------------------------------------------------------------------------
+
+    @property
+    def compiled_part(self) -> WatchedMemory | None:
+        """What compiled code does meanwhile: it refuses stores to the value; None where Python looks at each line."""
+        is_of_all = self._part is not None and self._part.count == self._device.machine.wave_count
+        return self._part if is_of_all else None
+
+    @property
+    def access(self) -> Callable[..., None]:
+        """What is told of accesses of lanes."""
+        return self._shared.note
+
+    @property
+    def access_of_waves(self) -> Callable[..., None]:
+        """What is told of accesses of whole waves."""
+        return self._shared.note_waves
+
+    def settle(self) -> bool:
+        """Look at what the last instruction that Python has executed has stored."""
+        if self.before is not None:
+            self.before.settle()
+        self._see_stores()
+        return False
+
+    def _watched(self) -> WatchedMemory | None:
+        """Return the memory whose stores are all that changes the values of histories, if that is known."""
+        from dwarfgpu.execution.forms.layout import WatchedRange
+        from dwarfgpu.execution.forms.watched_forms import WatchedMemory
+
+        watched = WatchedMemory(self._device.machine.wave_count)
+        history: Any = self
+        while history is not None:
+            place = history.place if isinstance(history, ValueHistory) else None
+            if place is None:
+                return None
+            watched.add(slice(None), WatchedRange.GLOBAL, *place)
+            history = history.before
+        return watched
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """The address and the size of the one place that all waves mean, once all have begun a line; else None."""
+        known, count = self._shared.by_key, self._device.machine.wave_count
+        if len(known) != 1 or len(self._where) != count or not ELEMENT.match(self.text) or self._device.memory.is_weak:
+            return None
+        if len(self._views) != (count if self.wave is None else 1) or not all(map(np.any, self._views.values())):
+            return None
+        ((key, place),) = known.items()
+        return (key, place.value.nbytes) if key < IS_LOCAL and self._has_lines_of_stores else None
+
+    @cached_property
+    def _has_lines_of_stores(self) -> bool:
+        """Whether each store of the code to memory that work-groups share has a line of its own."""
+        running, device = self._running, self._device
+        decode, plan = decoder(device.processor, device.lanes).decode, running.launched.plan
+        for section in plan.file.image.code_sections:
+            at, code = 0, plan.file.image.read(section.address, section.size)
+            while at + 4 <= len(code):
+                instruction = decode(code, at)
+                action = action_of(instruction, device.generation)
+                is_store = action.operation not in ("", LOAD) and action.space in (GLOBAL, GENERIC, SCALAR)
+                if is_store and not running.position(plan.load_address + section.address + at).line:
+                    return False
+                at += instruction.size
+        return True
 
     def _is_located(self, pc: int) -> bool:
         """Return whether all variables of the expression have a location at an address."""

@@ -84,6 +84,7 @@ class WatchedMemory:
     """The ranges of memory that are watched while waves run."""
 
     def __init__(self, waves: int) -> None:
+        self.count = waves
         self._ranges = np.zeros((waves, 2 * len(WatchedRange) + 1), np.int64)
         self._ranges[:, : 2 * len(WatchedRange) : 2] = NOWHERE
         self._has_private = False

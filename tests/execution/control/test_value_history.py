@@ -574,3 +574,59 @@ def test_lanes_whose_last_value_has_no_location_are_named(compiled):
     assert history["last_value_missing"] == [{"waves": ["1:1:1:1"], "lanes": [n for n in range(64) if n % 5]}]
     assert "the last value may be missing in lanes 1-4,6-9," in " ".join(run("run", optimized, *words).stdout.split())
     assert "last_value_missing" not in document("run", plain, *words)["history"]
+
+
+STORED = """kernel void stored(global int *out, int n) {
+  int i = get_global_id(0);
+  int sum = 0;
+  for (int k = 0; k < n; k++) {
+    sum += (k ^ i) % 7;
+    if (k % 20 == i)
+      out[3] = sum;
+    if ((k & 31) == 0 && i % 5 == 2)
+      atomic_add((volatile global int *)&out[3], i);
+  }
+  out[i] = sum;
+}
+"""
+LACKS_LINES = """__attribute__((noinline, nodebug)) void put(global int *to, int v) {
+  *to = v;
+}
+kernel void stored(global int *out, int n) {
+  for (int k = 0; k < n; k++)
+    put(out + (k & 3), k);
+}
+"""
+
+
+@pytest.mark.parametrize("target, level", [
+    ("gfx1100", "O2"),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in [("gfx1100", "O0"), ("gfx90a", "O2"), ("gfx90a", "O0")]),
+])  # fmt: skip
+@pytest.mark.parametrize("text, words, is_compiled", [
+    (STORED, ("--watch=out[3]",), True),
+    (STORED, ("--watch=out[3]", "--watch=out[70]"), True),
+    (STORED, ("--watch=out[3]", "--at-once=64"), True),
+    (STORED, ("--watch=out[3]", "--wave=2", "--lane=12"), True),
+    (STORED, ("--watch=out[3]", "--watch=sum"), False),
+    (LACKS_LINES, ("--watch=out[3]",), False),
+], ids=range(6))  # fmt: skip
+def test_an_element_of_a_buffer_is_watched_while_compiled_code_runs(
+    compiled, monkeypatch, target, level, text, words, is_compiled
+):
+    """The rows are those of the interpreter; a store without a line needs the lines that lanes have begun."""
+    source = compiled(f"stored{text == STORED}.cl", text, f"-{level}", "--target", target)
+    sizes = "--grid=128", "--work-group=64", "out=zeros(256)", "n=40"
+    looked, original = [0], value_history.ValueHistory.__call__
+
+    def counted(self, batch):
+        looked[0] += 1
+        return original(self, batch)
+
+    monkeypatch.setattr(value_history.ValueHistory, "__call__", counted)
+    interpreted = run("run", str(source), "stored", *sizes, *words, "--jit=off", "--json")
+    looks, looked[0] = looked[0], 0
+    answer = run("run", str(source), "stored", *sizes, *words, "--jit=on", "--json")
+    assert (interpreted.stdout, interpreted.stderr) == (answer.stdout, answer.stderr)
+    assert '"line": ' in answer.stdout
+    assert (looked[0] < looks / 2) == is_compiled
