@@ -107,12 +107,11 @@ def counters_of(major: int) -> CounterNames:
     return CounterNames("loadcnt", "storecnt", "dscnt", "kmcnt", "samplecnt", "bvhcnt", others)
 
 
-_BASES = {OperandKind.VGPR: VECTOR_BASE, OperandKind.SGPR: SCALAR_BASE, OperandKind.AGPR: ACCUMULATION_BASE}
-
-
 def registers_of(operand: GpuOperand) -> tuple[Register, ...]:
     """Return the registers that an operand covers."""
-    base = _BASES.get(operand.kind)
+    kind = operand.kind  # a dictionary asks for the hash of an enumeration, which takes longer
+    base = VECTOR_BASE if kind is OperandKind.VGPR else SCALAR_BASE if kind is OperandKind.SGPR else None
+    base = ACCUMULATION_BASE if kind is OperandKind.AGPR else base
     if base is not None:
         return tuple(range(base + operand.index, base + operand.index + max(operand.count, 1)))
     if operand.kind is OperandKind.SPECIAL and operand.register not in {"null", "exec", "exec_lo", "exec_hi"}:

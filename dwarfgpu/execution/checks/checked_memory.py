@@ -45,7 +45,7 @@ from dwarfgpu.execution.checks.nan_check import NanCheck
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
-from dwarfgpu.execution.checks.updates import Update, updates_of
+from dwarfgpu.execution.checks.updates import Update, UpdatesOfLoads
 from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
@@ -121,6 +121,10 @@ class CheckedMemory(MemoryAccess):
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
         self._behind_local: set[int] = set()
+        self._instructions: dict[int, GpuInstruction] = {}
+        self._updates = UpdatesOfLoads(self.instruction, generation)
+        self._sites: dict[int, int] = {}
+        """The numbers of loads that the check is told of later, by address."""
         """Instructions directly behind waits for stores to global memory, and for local memory."""
         super().__init__(memory, **others)
         self.watch_waves = self.own_watch_waves = self._wave_access if RACE in settings.checks else None
@@ -277,15 +281,7 @@ class CheckedMemory(MemoryAccess):
             self._tell(writer, self._end, address)
         is_access = bool(action.operation) or name in _COUNTERS
         if self._may_race(instruction, action):
-            place, is_release = self._class(instruction, action, address), address in self._behind_local
-            site = self.races.site(address, kinds[0], *place, is_release=is_release, action=action)
-            if action.space == actions.PRIVATE:
-                self.races.private.add(address)
-            if action.operation == actions.LOAD:
-                at = self.machine.device.instruction
-                updates = updates_of(instruction, address, at, self.generation)
-                self.races.add_updates(address, filter(partial(self._has_no_barrier, address), updates))
-            self._tell(writer, self.races.begin, site)
+            self._tell(writer, self.races.begin, self._site(instruction, action, address))
         if self.bounds is not None:
             does = _DONE.get(action.operation, ATOMIC) if is_access else ""
             return self._write_in_bounds(writer, instruction, address, memory, does)
@@ -334,14 +330,66 @@ class CheckedMemory(MemoryAccess):
         may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
         return RACE in self.settings.checks and is_access and may_be_shared
 
+    def _site(self, instruction: GpuInstruction, action: actions.MemoryAction, address: int) -> int:
+        """Add an instruction that may race; return its number."""
+        place, is_release = self._class(instruction, action, address), address in self._behind_local
+        kind = self.order.names.index(action.counters[0])
+        site = self.races.site(address, kind, *place, is_release=is_release, action=action)
+        if action.space == actions.PRIVATE:
+            self.races.private.add(address)
+        if action.operation == actions.LOAD:
+            updates = filter(partial(self._has_no_barrier, address), self._updates.of(address))
+            self.races.add_updates(address, updates)
+        return site
+
+    def instruction(self, address: int) -> GpuInstruction:
+        """Return an instruction that is behind another one, for many of these."""
+        if address not in self._instructions:
+            self._instructions[address] = self.machine.device.instruction(address)
+        return self._instructions[address]
+
     def is_told(self, instruction: GpuInstruction, action: actions.MemoryAction) -> bool:
-        """Return whether the order of waves changes with an instruction, or is asked for."""
+        """Return whether a check must be told of an instruction at once, since the order of waves depends on it."""
         is_cache_control = bool(action.invalidate or action.write_back) and RACE in self.settings.checks
-        return is_cache_control or self._may_race(instruction, action)
+        return is_cache_control or (self._may_race(instruction, action) and not self.is_logged(instruction, action))
+
+    def is_logged(self, instruction: GpuInstruction, action: actions.MemoryAction) -> bool:
+        """Return whether a check can be told of an access later: a load that orders nothing."""
+        if action.operation != actions.LOAD or not self._may_race(instruction, action) or action.is_direct:
+            return False
+        return self._class(instruction, action, 0)[0] == PLAIN
+
+    def tell_of_load(
+        self, batch: Any, address: int, issued: dict[int, Lanes], parts: Sequence[tuple[str, int, Lanes]]
+    ) -> None:
+        """Tell the check of races of a load that waves have done: of what spaces, of how many bytes, and where.
+
+        Nothing that the check knows of their order has changed since.
+        """
+        if address not in self._sites:
+            instruction = self.instruction(address)
+            self._sites[address] = self._site(instruction, actions.action_of(instruction, self.generation), address)
+        self.races.begin(batch, self._sites[address], issued)
+        for space, size, places in parts:
+            if not space:
+                self._wave_access(GLOBAL, places, size, "load")
+                continue
+            near = None
+            if space == LOCAL and not size & 3:
+                near = self._local_index(batch, places.astype(np.uint32), (0,), size >> 2)
+            if near is not None:
+                self.races.read_places(self.local, near, 0, batch.mask, size >> 2)
+                continue
+            for place in self._places(batch, space, places.view(np.int64) if space == LOCAL else places, size):
+                self._told(batch, place, size, READ)
 
     @property
     def looks_at_waits(self) -> bool:
         return WAIT in self.settings.checks
+
+    @property
+    def looks_for_races(self) -> bool:
+        return RACE in self.settings.checks
 
     def note_waits(
         self, instruction: GpuInstruction, action: actions.MemoryAction, address: int
@@ -389,13 +437,13 @@ class CheckedMemory(MemoryAccess):
         writer.write(f"{writer.name(function)}({', '.join(words)})")
 
     def _class(self, instruction: GpuInstruction, action: actions.MemoryAction, address: int) -> tuple[int, int]:
-        """Return what an access is for races, and how far it reaches."""
+        """Return what an access is for races, and how far it reaches; of a load at address 0 only what it says."""
         reach = AGENT if action.space == actions.SCALAR else reach_of_access(
             self.family, action.operation, instruction.modifiers
         )  # fmt: skip
         if action.operation.startswith("rmw") or instruction.name in _COUNTERS:
             return RMW, reach if self.family.startswith("GFX12") else AGENT
-        if action.operation == actions.LOAD and self._begins_swap(instruction, address):
+        if action.operation == actions.LOAD and address and self._begins_swap(instruction, address):
             return SWAP_LOAD, reach
         if action.space == actions.SCALAR or instruction.encoding == "DS":
             return PLAIN, reach
@@ -431,7 +479,7 @@ class CheckedMemory(MemoryAccess):
         at = address + load.size
         for _number in range(MOST_BEFORE_SWAP if source is not None else 0):
             try:
-                instruction = self.machine.device.instruction(at)
+                instruction = self.instruction(at)
             except MachineFault:
                 break
             shape = shape_of(instruction.name)

@@ -36,7 +36,7 @@ from dwarfgpu.execution.checks.findings import (
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.device_memory import MemorySegment, first_of_row
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.memory_actions import NO_ACTION, STORE
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ MOST_ROWS = 1 << 25
 """Up to how many rows marks of 32 bits have room for twice as many."""
 MANY_ROWS = 1 << 20
 """The rows that there are before those that nothing refers to are forgotten."""
+SMALL = 1 << 11
+"""The units of a read that gets its marks with others, at most."""
 MOST_LISTED, LISTED_BYTES = 64, 1 << 22
 """The reads that are listed at most, and the bytes of their places."""
 PLAIN, SYNC_LOAD, SMALL_STORE, LATE_STORE, SYNC_STORE, RMW, SWAP_LOAD = range(7)
@@ -84,6 +86,8 @@ class ListedRead:
     """The bytes that are added to a place."""
     mask: Rows
     size: int
+    lane: int = 0
+    """The first lane that has a place."""
 
 
 class AccessedLanes:
@@ -223,9 +227,12 @@ class RaceCheck(KeptState):
         self.shadows[segment.start] = Shadow(segment, self.order.row_of)
         self.order.has_local = bool(len(segment.data))
 
-    def begin(self, batch: WaveBatch, site: int) -> None:
-        """Begin an instruction of some waves, which has rows from its first access on."""
-        self.now, self.first, self.batch, self.waves = site, 0, batch, batch.waves
+    def begin(self, batch: WaveBatch, site: int, issued: dict[int, Rows] | None = None) -> None:
+        """Begin an instruction of some waves, which has rows from its first access on.
+
+        If others have begun since, ``issued`` are the numbers that it had in counters.
+        """
+        self.now, self.first, self.batch, self.waves, self._issued = site, 0, batch, batch.waves, issued
         pc = self.pcs[site]
         if pc not in self.covered and pc not in self.private and (batch.mask is None or batch.mask.any()):
             self.covered.add(pc)
@@ -245,11 +252,15 @@ class RaceCheck(KeptState):
         self.site_of[first:last] = site
         self.covered.add(self.pcs[site])
         kind = int(self.kinds[site])
-        self.number_of[first:last] = self.order.latest[batch.index, kind] = self.order.issued[batch.index, kind]
+        self.number_of[first:last] = self.order.latest[batch.index, kind] = self._number(batch, kind)
         if self.classes[site] == RMW or (self.classes[site] == SYNC_LOAD and not is_local):
             self.order.ordered_row[batch.index] = last
         if self.classes[site] >= SMALL_STORE:
             self.told.append((first, self.order.publish(batch, kind)))
+
+    def _number(self, batch: WaveBatch, kind: int) -> Rows:
+        """Return the numbers of the access in a counter."""
+        return self.order.issued[batch.index, kind] if self._issued is None else self._issued[kind]
 
     def _make_room(self, count: int, kept: Rows) -> None:
         """Make room for so many rows, and keep some."""
@@ -311,7 +322,7 @@ class RaceCheck(KeptState):
             return
         if not self.first:
             self._begin_rows(is_local=True)
-        self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
+        self.number_of[self.first : self.order.rows] = self._number(batch, self.order.local)
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 
@@ -448,7 +459,7 @@ class RaceCheck(KeptState):
         size, places = access.size, access.places
         marks, positions = self._marks(access.first, len(access.waves)), None
         if places is not None and places.shape != marks.shape:  # of whole waves
-            marks = marks[:, : places.shape[1]]
+            marks = marks[:, access.lane : access.lane + places.shape[1]]
         if places is None:
             if shadow.unit == 4 and access.offset & 3:
                 shadow.split()
@@ -490,8 +501,40 @@ class RaceCheck(KeptState):
         count = (2 if shadow.is_local else 3) + self.looks_in_waves
         if listed and not shadow.reads:
             shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(count)]
-        for each in listed:
-            self._mark(shadow, self._accessed(shadow, each, READ))
+        group: list[tuple[ListedRead, AccessedLanes]] = []
+        spans: list[tuple[int, int]] = []
+        for each in map(self._narrowed, listed):
+            unit, accessed = shadow.unit, self._accessed(shadow, each, READ)
+            if shadow.unit != unit:
+                group = [(read, self._accessed(shadow, read, READ)) for read, _accessed in group]
+                spans = [(low * unit, high * unit + unit - 1) for low, high in spans]
+            is_small = not isinstance(accessed.at, slice) and 0 < accessed.at.size <= SMALL
+            low, high = (int(accessed.at.min()), int(accessed.at.max())) if is_small else (0, shadow.size)
+            if any(low <= last and first <= high for first, last in spans):
+                self._mark_group(shadow, group)
+                group, spans = [], []
+            if is_small:
+                group.append((each, accessed))
+                spans.append((low, high))
+            else:
+                self._mark(shadow, accessed)
+        self._mark_group(shadow, group)
+
+    def _narrowed(self, read: ListedRead) -> ListedRead:
+        """Return a read with two lanes of each wave if all lanes read the same: earlier ones would leave no mark."""
+        places = read.places
+        is_whole = places is not None and read.mask is None and places.shape[1] == self.lanes
+        if is_whole and (places == places[:, :1]).all():
+            return evolve(read, places=places[:, -2:], lane=self.lanes - 2)
+        return read
+
+    def _mark_group(self, shadow: Shadow, group: list[tuple[ListedRead, AccessedLanes]]) -> None:
+        """Give reads of different units their marks, together."""
+        if group:
+            at, marks = (
+                np.concatenate(each) for each in zip(*((one.at, one.marks) for _read, one in group), strict=True)
+            )
+            self._mark(shadow, AccessedLanes(READ, at, marks, None))
 
     def _may_be_open(self, read: ListedRead, floors: Rows, known: Rows) -> bool:
         """Return whether a read of local memory may not be before all that comes in its group."""

@@ -45,27 +45,70 @@ class Update:
     read: Word
 
 
-def updates_of(
-    load: GpuInstruction, address: int, instruction_at: Callable[[int], GpuInstruction], generation: int
-) -> set[Update]:
-    """Return the stores of numbers that an operation has made of words of a load."""
-    followed = _Followed(load)
-    at = address + load.size
-    for _number in range(MOST_FOLLOWED):
-        if not followed.words:
-            break
-        try:
-            instruction = instruction_at(at)
-        except MachineFault:
-            break
-        name = instruction.name
-        if name.startswith(("s_endpgm", "s_barrier")) or name in CALLS or name in JUMPS:
-            break
-        if name == "s_branch" and (instruction.branch or 0) <= 0:
-            break
-        followed.follow(instruction, at, actions.action_of(instruction, generation))
-        at += instruction.branch or instruction.size if name == "s_branch" else instruction.size
-    return followed.found
+class UpdatesOfLoads:
+    """Finds updates in some code, whose instructions are looked at once."""
+
+    def __init__(self, instruction_at: Callable[[int], GpuInstruction], generation: int) -> None:
+        self._instruction_at, self._generation = instruction_at, generation
+        self._known: dict[int, _Step | None] = {}
+        self._stores: dict[int, int] = {}
+
+    def of(self, address: int) -> set[Update]:
+        """Return the stores of numbers that an operation has made of words of a load."""
+        load = self._instruction_at(address)
+        followed, at = _Followed(load), address + load.size
+        for _number in range(self._as_far_as(at)):
+            step = self._step(at)
+            if step is None or not followed.words:
+                break
+            followed.follow(step.instruction, at, step.action)
+            at = step.following
+        return followed.found
+
+    def _step(self, at: int) -> _Step | None:
+        """Return an instruction that is followed, if it is one."""
+        if at not in self._known:
+            try:
+                instruction = self._instruction_at(at)
+            except MachineFault:
+                self._known[at] = None
+                return None
+            name, branch = instruction.name, instruction.branch or 0
+            is_end = name.startswith(("s_endpgm", "s_barrier")) or name in CALLS or name in JUMPS
+            size = branch if name == "s_branch" else instruction.size
+            action = actions.action_of(instruction, self._generation)
+            self._known[at] = None if is_end or size <= 0 else _Step(instruction, action, at + size)
+        return self._known[at]
+
+    def _as_far_as(self, start: int) -> int:
+        """Return how many instructions there are to a store, if they can be followed there; then all are looked at."""
+        passed, at = list[int](), start
+        while at not in self._stores and len(passed) < MOST_FOLLOWED and (step := self._step(at)) is not None:
+            if step.is_store:
+                self._stores[at] = 1
+                break
+            passed.append(at)
+            at = step.following
+        distance = self._stores.get(at, MOST_FOLLOWED + 1)
+        for number, each in enumerate(reversed(passed), 1):
+            if distance <= MOST_FOLLOWED or len(passed) < MOST_FOLLOWED:
+                self._stores[each] = distance + number
+        return MOST_FOLLOWED if distance + len(passed) <= MOST_FOLLOWED else 0
+
+
+@frozen
+class _Step:
+    """An instruction that is followed."""
+
+    instruction: GpuInstruction
+    action: actions.MemoryAction
+    following: int
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it may store a number where others see it."""
+        action = self.action
+        return action.operation == actions.STORE and (action.space != actions.PRIVATE or action.is_by_descriptor)
 
 
 def _words(operands: list[GpuOperand], name: str) -> Iterator[tuple[Word, actions.Register]]:

@@ -420,7 +420,7 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
     writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, address, "3"), "0"))
 
     def find() -> str:
-        place = writer.resolved_word(f"i64 {address}, i64 {size * count}")
+        place = writer.resolved_word(address, size * count)
         writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
         return writer.ir.put(f"inttoptr i64 {place} to ptr")
 

@@ -250,6 +250,8 @@ class CompiledForms:
                     program.extend(batch.pc)
             elif reason != TurnExit.STOPPED or not self.fill(program, batch.pc):
                 break
+        for each in self._parts:
+            each.drain(batch, program)
         return self._result(batch, program, reason, done)
 
     def fill(self, program: FormProgram, address: int) -> bool:

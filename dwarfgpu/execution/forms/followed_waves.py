@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dwarfgpu.execution.batch import lane_flags
 from dwarfgpu.execution.checks.findings import RACE, WAIT
 from dwarfgpu.execution.forms.form_writer import FormWriter
-from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.execution.forms.layout import LogField, Place
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchWriter
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
+    from dwarfgpu.execution.forms.ordered_forms import LoggedParts
+    from dwarfgpu.execution.forms.program import FormProgram
     from dwarfgpu.execution.forms.wave_states import FormBatch
+
+LOG_WORDS = 1 << 18
+"""The words of a log; behind them there is room for the records of one more load of all waves."""
+HEAD = 4
+"""The words of a record before the addresses: the slot, the executing lanes, the numbers in two counters."""
 
 
 class FollowedWaves:
@@ -61,6 +69,9 @@ class FollowedWaves:
     def settle(self, batch: FormBatch, distance: int) -> None:
         """Let forms know what Python has changed, and where the program is that runs."""
 
+    def drain(self, batch: FormBatch, program: FormProgram) -> None:
+        """Tell a check what waves have done in compiled code."""
+
 
 class AlignedWaves(FollowedWaves):
     """Waves whose accesses are aligned."""
@@ -71,12 +82,28 @@ class AlignedWaves(FollowedWaves):
         return AlignedForm, AlignedForm, {}
 
 
+class LoggedLoad:
+    """Waves as they were when they executed a load that a check is told of later."""
+
+    def __init__(self, batch: FormBatch, executing: Any) -> None:
+        self.waves, self.index, self.count, self.lanes = batch.waves, batch.index, batch.count, batch.lanes
+        is_whole = (executing.view(np.uint64) == (1 << batch.lanes) - 1).all()
+        self.mask = None if is_whole else lane_flags(executing[:, None], batch.lanes)
+        self.local: list[Any] = []
+        self.each_calls = batch.each_calls
+
+
 class OrderedWaves(FollowedWaves):
     """Waves whose accesses and waits are counted."""
+
+    _logged: ClassVar[dict[bytes, LoggedParts]] = {}
+    """What loads reach of which the log has records, by their bytes."""
 
     def __init__(self, checked: CheckedMemory) -> None:
         self._checked = checked
         self._told: list[Any] = []
+        self._log = np.zeros(0, np.int64)
+        self._ends = np.zeros(len(LogField), np.int64)
 
     def prepare(self, library: Any) -> None:
         from dwarfgpu.execution.forms.ordered_forms import WAIT_FUNCTIONS, WAITS_DECLARED
@@ -86,7 +113,7 @@ class OrderedWaves(FollowedWaves):
     def writers(self) -> tuple[Any, Any, dict[str, Any]]:
         from dwarfgpu.execution.forms.ordered_forms import OrderedForm, OrderedStretch
 
-        return OrderedForm, OrderedStretch, {"checked": self._checked}
+        return OrderedForm, OrderedStretch, {"checked": self._checked, "logged": self._logged}
 
     @property
     def _arrays(self) -> list[Any]:
@@ -95,13 +122,39 @@ class OrderedWaves(FollowedWaves):
 
     def places(self, count: int) -> list[tuple[Place, Any]]:
         self._told = self._arrays
+        if self._checked.looks_for_races:
+            self._log = np.zeros(LOG_WORDS + count * (HEAD + 2 * self._checked.lanes), np.int64)
+            first = address_of(self._log)
+            self._ends[:] = first, first, first + 8 * LOG_WORDS
         named = zip((Place.ISSUED, Place.WAITED, Place.EMPTIED, Place.LATEST_LOADS, Place.LOAD_NUMBERS), self._told,
                     strict=True)  # fmt: skip
-        return [(place, address_of(each) + np.arange(count) * each.strides[0]) for place, each in named if each.size]
+        own = np.broadcast_to(np.int64(address_of(self._ends)), count)
+        found = [(place, address_of(each) + np.arange(count) * each.strides[0]) for place, each in named if each.size]
+        return [*found, (Place.LOG, own)]
 
     def settle(self, batch: FormBatch, distance: int) -> None:
         if not all(map(is_, self._arrays, self._told)):  # a checkpoint has been restored
-            batch.states.tell(self.places(batch.states.count))
+            batch.states.tell(self.places(len(self._told[0])))
+
+    def drain(self, batch: FormBatch, program: FormProgram) -> None:
+        first, end = self._ends[LogField.FIRST // 8], self._ends[LogField.NEXT // 8]
+        self._ends[LogField.NEXT // 8] = first
+        words, count, lanes = self._log[: (end - first) // 8], batch.count, batch.lanes
+        at, order = 0, self._checked.order
+        while at < len(words):
+            address = int(program.address_of(int(words[at])))
+            kind, parts = self._logged[self._checked.instruction(address).data]
+            sizes = [lanes if space else 1 for space, _size in parts]
+            size = HEAD + sum(sizes)
+            rows = words[at : at + size * count].reshape(count, size).copy()
+            at += size * count
+            begins = [HEAD, *(HEAD + np.cumsum(sizes)).tolist()]
+            load = LoggedLoad(batch, rows[:, 1])
+            reached = [
+                (space, each, rows[:, begin:stop].view(np.uint64))
+                for (space, each), begin, stop in zip(parts, begins[:-1], begins[1:], strict=True)
+            ]
+            self._checked.tell_of_load(load, address, {order.local: rows[:, 3], kind: rows[:, 2]}, reached)
 
 
 def writers_of(parts: Sequence[Any], checks: frozenset[str]) -> tuple[Any, Any, dict[str, Any]]:

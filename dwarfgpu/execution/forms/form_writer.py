@@ -178,10 +178,10 @@ class FormWriter:
         """Write the search for addresses of lanes; return the distance of a number to the next, 0 to refuse them."""
         return self.ir.put(f"call i64 {self.helper(RESOLVE)}({lanes} {space})")
 
-    def resolved_word(self, address: str) -> str:
-        """Write the search for the address of a wave; return that of the host, 0 to refuse it."""
+    def resolved_word(self, address: str, size: int) -> str:
+        """Write the search for bytes at the address of a wave; return that of the host, 0 to refuse it."""
         self.ir.declared[FIND] = DECLARED[FIND]
-        return self.ir.put(f"call i64 @{FIND}(ptr {self.field(Place.TABLE, 'ptr')}, {address})")
+        return self.ir.put(f"call i64 @{FIND}(ptr {self.field(Place.TABLE, 'ptr')}, i64 {address}, i64 {size})")
 
     # --- What checks add ------------------------------------------------------------------------------------------
 

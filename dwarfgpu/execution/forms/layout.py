@@ -121,9 +121,21 @@ class Place(IntEnum):
     WAITED = 2360
     EMPTIED = 2368
     """Of waves whose accesses are counted: what `KnownOrder` has of each counter."""
+    LOG = 2392
+    """Of waves that are checked for races: the log of loads, of which `LogField` says how far it is filled."""
     LATEST_LOADS = 2376
     LOAD_NUMBERS = 2384
     """Of waves whose waits are checked: what `WaitCheck` has of each register."""
+
+
+class LogField(IntEnum):
+    """Where something is in what is known of a log, in bytes."""
+
+    NEXT = 0
+    FIRST = 8
+    """The addresses of the next record, and of the first one."""
+    FULL = 16
+    """From where on waves that are asked refuse a load."""
 
 
 class WatchedRange(IntEnum):

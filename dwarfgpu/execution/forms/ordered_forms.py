@@ -1,7 +1,8 @@
 """Forms of waves that are checked for races and waits: what they access is counted, and what they have waited for.
 
-The numbers are those of the checks themselves, in their arrays. A form refuses what a check has to look at: accesses
-that others may see where races are looked for, and registers whose loads are not complete. Python executes these.
+The numbers are those of the checks themselves, in their arrays. A form refuses registers whose loads are not complete,
+and, where races are looked for, all that orders waves or may be seen by others: stores, atomic operations, invalidates.
+Python executes these. Loads are written to a log, of which the check is told before anything changes the order.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.execution.access_shapes import BUFFER
+from dwarfgpu.execution.access_shapes import BUFFER, SCRATCH
 from dwarfgpu.execution.checks.align_check import multiple
 from dwarfgpu.execution.checks.wait_check import NUMBER_BITS
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.followed_forms import runs
-from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter
-from dwarfgpu.execution.forms.layout import Place, Rule
+from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
+from dwarfgpu.execution.forms.layout import NUMBERS, LogField, Place, Rule
 from dwarfgpu.execution.forms.memory_functions import load
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter
 from dwarfgpu.isa.formulas import FLAG
@@ -25,6 +26,8 @@ from dwarfgpu.isa.memory_actions import MemoryAction, action_of, needed_register
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
 
+LoggedParts = tuple[int, tuple[tuple[str, int], ...]]
+"""The counter of a load of which the log has records, and what it reaches: spaces and bytes, of a wave an empty one."""
 PACKED = 3
 """The rows of registers that one number of a slot has; the last one must be below 1,024."""
 _ROW_BITS, _MOST_LAST = 11, 1 << 10
@@ -78,26 +81,28 @@ WAITS_DECLARED = {IS_COMPLETE: f"declare i1 @{IS_COMPLETE}(ptr, i64)"}
 class OrderedForm(FormWriter):
     """Writes the form of an instruction of such waves."""
 
-    def __init__(self, *, checked: CheckedMemory, **options: Any) -> None:
+    def __init__(self, *, checked: CheckedMemory, logged: dict[bytes, LoggedParts], **options: Any) -> None:
         super().__init__(**options)
-        self._checked = checked
+        self._checked, self._logged = checked, logged
         self._action = MemoryAction()
-        self._is_looked_at = self._has_asked = False
+        self._is_jump = self._is_looked_at = self._has_asked = False
         """Whether registers of the instruction are looked at, and whether it returns where it is only asked."""
 
     def begin(self, instruction: GpuInstruction) -> None:
         checked, action = self._checked, action_of(instruction, self.generation)
-        self._action, self._has_asked = action, False
-        if checked.is_told(instruction, action):
+        self._action, self._has_asked, self._is_jump = action, False, instruction.name in CALLS | JUMPS
+        self._reached: list[tuple[str, int, str]] = []
+        self._data, self._is_logged = instruction.data, checked.is_logged(instruction, action)
+        if not action.is_by_descriptor and checked.is_told(instruction, action):
             raise UnknownInstruction(f"{instruction.mnemonic}, of which checks are told")
         if any(each not in checked.order.names for each in (*action.counters, *(name for name, _left in action.waits))):
             raise UnknownInstruction(f"{instruction.mnemonic} counts what is not known")
-        if action.waits:
+        if action.waits and checked.looks_for_races:
             self.is_placed = True
             checked.note_waits(instruction, action, self._address)
         is_looked_at = self._is_looked_at = checked.looks_at_waits and self._look(self._needed(instruction, action))
         super().begin(instruction)
-        is_asked_later = action.operation or instruction.name in CALLS | JUMPS
+        is_asked_later = action.operation or self._is_jump
         if is_looked_at and not is_asked_later and not self._has_asked:
             self.end_checks()
             self.rule |= Rule.IS_CHECKED
@@ -106,12 +111,73 @@ class OrderedForm(FormWriter):
 
     def end_checks(self, *, is_private: bool = False) -> None:
         self._has_asked = True
+        if self._reached:
+            self._look_at_log()
         super().end_checks(is_private=is_private and not self._is_looked_at)
         self.rule |= Rule.IS_CHECKED if is_private and self._is_looked_at else Rule(0)
+        if self._reached:
+            self._write_record()
+        self._reached = []
+
+    # --- Loads ----------------------------------------------------------------------------------------------------
+
+    def reach(self, space: str, size: int, addresses: Callable[[], str], *, is_row: bool = False) -> None:
+        super().reach(space, size, addresses, is_row=is_row)
+        if is_row or space == SCRATCH or not self._checked.looks_for_races:  # others do not see it
+            return
+        if not self._is_logged:
+            raise UnknownInstruction("an access of which checks are told")
+        self._reached.append((space, size, addresses()))
+
+    def resolved_word(self, address: str, size: int) -> str:
+        if self._is_logged and not self._reached:
+            self._reached.append(("", size, address))
+        return super().resolved_word(address, size)
+
+    def change_calls(self, instruction: GpuInstruction, target: str) -> None:
+        """Let Python execute calls and returns behind loads, of which it then says what calls waves were in."""
+        super().change_calls(instruction, target)
+        if self._checked.looks_for_races:
+            log = self.field(Place.LOG, "ptr")
+            ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, LogField.FIRST))
+            self.refuse_unless(self.one.operate("icmp eq", LONG, *ends))
+
+    def _look_at_log(self) -> None:
+        """Write that waves that are asked refuse a load for which the log has no room."""
+        log = self.field(Place.LOG, "ptr")
+        ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, LogField.FULL))
+        has_room = self.one.operate("icmp ult", LONG, *ends)
+        self.refuse_unless(self.one.operate("or", FLAG, has_room, self.one.operate("xor", FLAG, "%probe", "true")))
+
+    def _write_record(self) -> None:
+        """Write a record of a load: the slot, what executes, the numbers of the access, and where lanes reach."""
+        order, one, log = self._checked.order, self.one, self.field(Place.LOG, "ptr")
+        kinds = [*map(order.names.index, self._action.counters)]
+        next_ = self.at(log, str(int(LogField.NEXT)))
+        record = self.ir.put(f"inttoptr i64 {self.load('i64', next_, 8)} to ptr")
+        numbers = [self.ir.put(f"ptrtoint ptr {self.slot} to i64"), self.active_lanes()]
+        for kind in (kinds[0], order.local):
+            issued = self.load("i64", self._numbers(Place.ISSUED, kind), 8)
+            numbers.append(one.operate("add", LONG, issued, "1") if kind in kinds else issued)
+        for number, value in enumerate(numbers):
+            self._put(self.at(record, str(8 * number)), value)
+        place = 8 * len(numbers)
+        for space, _size, addresses in self._reached:
+            whole = self.vectors.type(LONG) if space else "i64"
+            self.ir.do(f"store {whole} {addresses}, ptr {self.at(record, str(place))}, align 8")
+            place += 8 * (self.lanes if space else 1)
+        behind = self.ir.put(f"ptrtoint ptr {self.at(record, str(place))} to i64")
+        self._put(next_, behind)
+        self._logged[self._data] = kinds[0], tuple((space, size) for space, size, _addresses in self._reached)
 
     def _needed(self, instruction: GpuInstruction, action: MemoryAction) -> list[int]:
         """Return the rows of the registers whose loads must be complete."""
         return sorted({*map(self._checked.wait_check.row, needed_registers(instruction, action))}, reverse=True)
+
+    def number(self, value: int) -> str:
+        if self._is_jump and value & LOW in self.numbers:  # else a slot would have too few
+            return self.load("i32", self.at(self.slot, str(NUMBERS + 4 * self.numbers.index(value & LOW))))
+        return super().number(value)
 
     def leave(self, slot: str) -> None:
         self._count()
@@ -207,6 +273,9 @@ class OrderedForm(FormWriter):
 
 class OrderedStretch(OrderedForm, StretchWriter):
     """Writes a stretch of such waves, which looks at the registers of all instructions before the first."""
+
+    def number(self, value: int) -> str:
+        return StretchWriter.number(self, value)
 
     def write_stretch(self, parts: Sequence[StretchPart], begin: int, end: int) -> str:
         every = (self._needed(each.instruction, action_of(each.instruction, self.generation)) for each in parts)

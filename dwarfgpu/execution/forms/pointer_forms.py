@@ -257,9 +257,10 @@ class PointerForm(FollowedForm):
         self._reached = step, self.load("i64", found, 8)
         return step
 
-    def resolved_word(self, address: str) -> str:
+    def resolved_word(self, address: str, size: int) -> str:
         self.ir.declared[REACH_WORDS] = POINTERS_DECLARED[REACH_WORDS]
-        numbers = f"ptr %wave, ptr {self.followed()}, {address}, i64 {self._buffer}, ptr {self.room('found', 1, 'ptr')}"
+        place = f"i64 {address}, i64 {size}, i64 {self._buffer}, ptr {self.room('found', 1, 'ptr')}"
+        numbers = f"ptr %wave, ptr {self.followed()}, {place}"
         return self.ir.put(f"call i64 @{REACH_WORDS}({numbers})")
 
     def beside_words(self, find: Callable[[], str], first: int, count: int) -> Callable[[], None]:

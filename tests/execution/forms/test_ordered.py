@@ -1,5 +1,6 @@
 """Kernels whose barriers, waits, races and alignment are checked: as forms the same is found, in the same order."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import few_or_all, some_slow
 from tests.execution.checks import test_checks as races
@@ -79,3 +81,20 @@ def test_findings_are_the_same(require_tool, tmp_path, target, level, options, e
             args = ["zeros(1024)", "arange(512)", *([512] if kernel == "local_argument" else [])]
             for check in CHECKS if every == 1 else CHECKS[number % len(CHECKS) :][:1]:
                 assert_all_same(path, kernel, args, check, grid=512, work_group=128)
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+@pytest.mark.parametrize(
+    "check, kinds", [("wait", "s_endpgm"), ("align,barrier", "s_endpgm"), ("race", "store|swappc|setpc|s_endpgm")]
+)
+def test_python_executes_only_what_checks_are_told_of(build, monkeypatch, check, kinds, level):
+    executed, execute = [], Device.execute
+
+    def noted(device, batch, block):
+        executed.extend(device.instruction(address).name for address in block.instructions)
+        return execute(device, batch, block)
+
+    monkeypatch.setattr(Device, "execute", noted)
+    checked(build("gfx1100", level), "col", 1 << 16, KERNELS["col"], check, grid=(256,), work_group=(128,))
+    assert {name for name in executed if not re.search(kinds, name)} == set()
+    assert len(executed) < 20
