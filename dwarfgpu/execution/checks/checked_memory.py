@@ -121,11 +121,11 @@ class CheckedMemory(MemoryAccess):
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
         self._behind_local: set[int] = set()
+        """Instructions directly behind waits for stores to global memory, and for local memory."""
         self._instructions: dict[int, GpuInstruction] = {}
         self._updates = UpdatesOfLoads(self.instruction, generation)
         self._sites: dict[int, int] = {}
         """The numbers of loads that the check is told of later, by address."""
-        """Instructions directly behind waits for stores to global memory, and for local memory."""
         super().__init__(memory, **others)
         self.watch_waves = self.own_watch_waves = self._wave_access if RACE in settings.checks else None
 

@@ -50,7 +50,7 @@ class UpdatesOfLoads:
 
     def __init__(self, instruction_at: Callable[[int], GpuInstruction], generation: int) -> None:
         self._instruction_at, self._generation = instruction_at, generation
-        self._known: dict[int, _Step | None] = {}
+        self._known: dict[int, FollowedInstruction | None] = {}
         self._stores: dict[int, int] = {}
 
     def of(self, address: int) -> set[Update]:
@@ -65,7 +65,7 @@ class UpdatesOfLoads:
             at = step.following
         return followed.found
 
-    def _step(self, at: int) -> _Step | None:
+    def _step(self, at: int) -> FollowedInstruction | None:
         """Return an instruction that is followed, if it is one."""
         if at not in self._known:
             try:
@@ -77,7 +77,7 @@ class UpdatesOfLoads:
             is_end = name.startswith(("s_endpgm", "s_barrier")) or name in CALLS or name in JUMPS
             size = branch if name == "s_branch" else instruction.size
             action = actions.action_of(instruction, self._generation)
-            self._known[at] = None if is_end or size <= 0 else _Step(instruction, action, at + size)
+            self._known[at] = None if is_end or size <= 0 else FollowedInstruction(instruction, action, at + size)
         return self._known[at]
 
     def _as_far_as(self, start: int) -> int:
@@ -97,7 +97,7 @@ class UpdatesOfLoads:
 
 
 @frozen
-class _Step:
+class FollowedInstruction:
     """An instruction that is followed."""
 
     instruction: GpuInstruction

@@ -15,7 +15,14 @@ import numpy as np
 from dwarfgpu.execution.checks.findings import ATOMIC, EARLY_USE, READ, USE, WAIT, CheckFinding, FindingSide
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.memory_actions import SCALAR_BASE, MemoryAction, Register, needed_registers, register_text
+from dwarfgpu.isa.memory_actions import (
+    ACCUMULATION_BASE,
+    SCALAR_BASE,
+    MemoryAction,
+    Register,
+    needed_registers,
+    register_text,
+)
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
@@ -23,8 +30,9 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.order import KnownOrder
     from dwarfgpu.isa.instruction import GpuInstruction
 
-FIRST_SPECIAL, ROWS = SCALAR_BASE + 128, SCALAR_BASE + 256
-"""The rows of registers: their numbers, and behind these the special ones."""
+ACCUMULATION_ROWS, SCALAR_ROWS, SPECIAL_ROWS, ROWS = 512, 1024, 1152, 1280
+"""Where the rows of registers begin behind those of vector registers: waves with accumulation registers have up to
+512 of both, others up to 1,024."""
 NUMBER_BITS = 5
 """The bits of a number of an access below the number: whether it is complete out of order, and its counter."""
 
@@ -97,9 +105,11 @@ class WaitCheck(KeptState):
 
     def row(self, register: Register) -> int:
         """Return the row of a register."""
-        if isinstance(register, int):
-            return register
-        return self._special.setdefault(register, FIRST_SPECIAL + len(self._special))
+        if isinstance(register, str):
+            return self._special.setdefault(register, SPECIAL_ROWS + len(self._special))
+        if register >= SCALAR_BASE:
+            return SCALAR_ROWS + register - SCALAR_BASE
+        return register if register < ACCUMULATION_BASE else ACCUMULATION_ROWS + register - ACCUMULATION_BASE
 
     def site(self, pc: int, action: MemoryAction, kinds: tuple[int, ...]) -> int:
         """Return the number of an instruction that loads registers."""

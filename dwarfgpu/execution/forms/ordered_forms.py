@@ -222,6 +222,8 @@ class OrderedForm(FormWriter):
     def _rows_of(self, rows: Sequence[int]) -> Iterable[str]:
         """Yield rows of registers as numbers of the form, of which a number of the slot has several."""
         left = [*rows]
+        if left and left[0] >= 1 << _ROW_BITS:
+            raise UnknownInstruction("a register without a row")
         while left:
             packed = [left.pop(0)]
             while left and len(packed) < PACKED and (len(packed) < PACKED - 1 or left[-1] < _MOST_LAST):
