@@ -62,6 +62,9 @@ class Gpu(Machine):
         self.jit = "auto"
         """What executes instructions: compiled functions of their forms, once a process has run for some time
         (``auto``) or at once (``on``), or Python (``off``)."""
+        self.jobs: int | None = None
+        """How many threads execute work-groups, whatever the kernel does; None for as many as there are processors,
+        where the order of work-groups makes no difference, else for one."""
         self.keeps_code = True
         """Whether compiled code is kept on disk for the next time."""
         self.work_ahead: StartingWaves | None = None

@@ -379,9 +379,16 @@ def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: Access
             parts = [writer.load("i32", writer.lane_at(each, lane)) for each in row]
             values.append(parts[0] if words == 1 else writer.joined(*parts))
         place = writer.load("ptr", writer.lane_at(places.start, lane, 8), 8)
-        old = writer.load(one.type(kind), place, 1)
-        new = change(one, number, *(one.view(each, kind, number) for each in (old, *values)))
-        ir.do(f"store {one.type(kind)} {one.view(new, number, kind)}, ptr {place}, align 1")
+
+        def changed(old: str, values: list[str] = values) -> str:
+            new = change(one, number, *(one.view(each, kind, number) for each in (old, *values)))
+            return one.view(new, number, kind)
+
+        if shape.space == LOCAL:
+            old = writer.load(one.type(kind), place, 1)
+            ir.do(f"store {one.type(kind)} {changed(old)}, ptr {place}, align 1")
+        else:
+            old = writer.exchanged(place, one.type(kind), shape.size, changed)
         for word, row_of_result in enumerate(results):
             part = old if not word else one.operate("lshr", kind, old, "32")
             part = one.resized(part, kind, WORD)

@@ -104,7 +104,7 @@ class CompiledForms:
 
             self._parts = _parts_of(device.memory)
             self.writers = writers_of(self._parts, device.machine.checks.checks)
-        self._table = MemoryTable(lambda: [each for part in self._parts for each in part.hidden()])
+        self.table = MemoryTable(lambda: [each for part in self._parts for each in part.hidden()])
         self._programs: dict[tuple[int, int, bool | None, Any], FormProgram] = {}
         """By the start, MODE, where waves run one after the other whether they are many, and what writes forms."""
         self.guarded: set[int] = set()
@@ -139,7 +139,7 @@ class CompiledForms:
 
     def can_reach_all(self) -> bool:
         """Return whether compiled code can reach all memory."""
-        return self._table.can_reach_all(self.device.memory)
+        return self.table.can_reach_all(self.device.memory)
 
     @property
     def compiler(self) -> str:
@@ -179,7 +179,7 @@ class CompiledForms:
             CompiledForms._waited += max(executed, 0) * (2 / batch.count + batch.lanes / 1400)
             return batch
         is_plain = not device.is_observed and device.machine.seed is None and not memory.is_weak
-        if not is_plain or not self._table.can_reach_all(memory):
+        if not is_plain or not self.table.can_reach_all(memory):
             return batch
         if not all(part.can_reach_all() for part in self._parts):
             return batch
@@ -193,7 +193,7 @@ class CompiledForms:
         if not states.are_of(memory):
             for part in self._parts:
                 part.begin()
-            states.begin(memory, self._table)
+            states.begin(memory, self.table)
             for part in self._parts:
                 states.tell(part.places(device.machine.wave_count))
         elif isinstance(batch, FormBatch) and batch.states is states:
@@ -206,7 +206,7 @@ class CompiledForms:
     def executes(self, batch: WaveBatch) -> bool:
         """Return whether Python executes only what has no form of the instructions of a batch."""
         is_plain = isinstance(batch, FormBatch) and not self.problem and not self.device.is_memory_watched
-        return is_plain and self._table.can_reach_all(self.device.memory)
+        return is_plain and self.table.can_reach_all(self.device.memory)
 
     def round_of(self, batch: Any, places: Any, turn: int, begin: tuple[int, int]) -> CompiledRound:
         """Return the turns of waves that are at some places of one piece of code.

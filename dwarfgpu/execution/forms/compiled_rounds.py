@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,20 +27,69 @@ if TYPE_CHECKING:
 SPAN = 1 << 20
 """The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 
+UNLIMITED = 1 << 60
+"""No limit of instructions is as large."""
+LEAST = 1 << 20
+"""The instructions, counted for each wave, that are worth several threads."""
+PARTS = 8
+"""As many parts has each thread of the work-groups, since some take longer than others."""
+
+
+@cache
+def processors() -> int:
+    """Return how many processors the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Turns:
+    """The turns of some work-groups that follow each other."""
+
+    __slots__ = ("end", "group", "last", "left", "reason", "row", "used", "waits")
+
+    def __init__(self, group: int, end: int, row: int, left: int, used: int = 0) -> None:
+        self.group, self.end, self.used = group, end, used
+        """The position of the work-group that goes on, where they end, and the instructions that it has executed."""
+        self.row, self.left = row, left
+        """The position of the wave whose turn it is, and the instructions that are left of that."""
+        self.reason, self.last = RoundExit.OVER, 0
+        """Why Python is asked, and the slot of the call or jump that it has to note."""
+        self.waits = False
+        """Whether Python answers when all before are over."""
+
+    @property
+    def asks(self) -> bool:
+        return self.reason != RoundExit.OVER
+
+
+class _Worker:
+    """What a thread has of its own while it lets waves run."""
+
+    def __init__(self, forms: Any) -> None:
+        self.cells = (ctypes.c_uint64 * len(RoundCell))()
+        self.place, self._table = ctypes.addressof(self.cells), forms.table.copied()
+        self.table = ctypes.addressof(self._table)
+        self.executed = 0
+
 
 class CompiledRound:
-    """The turns of some waves."""
+    """The turns of some waves.
+
+    Where their order makes no difference, work-groups run on several threads, which execute nothing but compiled code:
+    what they share does not change meanwhile. If waves need Python, it is asked when all threads are done.
+    """
 
     def __init__(
         self, forms: Any, batch: FormBatch, program: FormProgram, places: Any, turn: int, begin: tuple[int, int]
     ) -> None:
         self._forms, self._batch, self._program, self._turn = forms, batch, program, turn
-        self.row, self._left = begin[0], turn
-        """The position of the wave whose turn it is, and the instructions that are left of that."""
-        self._group, self._used = 0, begin[1]
-        """The position of its work-group, and the instructions that this has executed."""
         bounds, are_whole = forms.device.groups_of(batch.waves)
         self._bounds, self._are_whole = bounds.astype(np.int64), are_whole.astype(np.uint8)
+        self._now = _Turns(0, len(are_whole), begin[0], turn, begin[1])
+        self._waiting = [self._now]
+        """The turns that are not over."""
+        self._places, self._threads = places, 0
+        """Where waves begin, and how many threads let them run; 0 as long as it is not known."""
+        self._first, self._executed = _Worker(forms), 0
         batch.states.put_complete(batch.waves, address_of(forms.device.barriers.complete) + batch.waves)
         batch.settle()
         batch.states.put_next(batch.waves, program.slots_of(places))
@@ -51,37 +106,76 @@ class CompiledRound:
         """The calls around those that waves have noted."""
         batch.states.put_calls(batch.waves, inner)
 
+    @property
+    def row(self) -> int:
+        """The position of the wave of which Python executes an instruction."""
+        return self._now.row
+
     def run(self, room: int) -> FormBatch | None:
         """Let waves run; return one whose next instruction Python executes, or None where nothing is left to do."""
-        forms, batch, program = self._forms, self._batch, self._program
-        device, cells = forms.device, forms.cells
-        groups = len(self._are_whole)
-        cells[RoundCell.WAVES], cells[RoundCell.COUNT] = address_of(batch.pointers), groups
+        forms, device = self._forms, self._forms.device
+        while room > 0 and self._waiting and not (device.is_interrupted or forms.problem):
+            first = self._waiting[0]
+            asking = next((each for each in self._waiting if each.asks and (each is first or not each.waits)), None)
+            if asking is not None:
+                wave = self._answer(asking)
+                if wave is not None:
+                    return wave
+                continue
+            if not self._threads:
+                self._choose_threads(room)
+            ready = [each for each in self._waiting if not each.asks]
+            self._first.executed = 0
+            if self._threads > 1 and len(ready) > 1:
+                self._run_at_once(ready)
+            else:
+                self._run_turns(first, self._first, room)
+            self._waiting = [each for each in self._waiting if each.asks or each.group < each.end]
+            for part in self._waiting:
+                if part.reason == RoundExit.NOTED:  # also where nothing goes on
+                    self._answer(part)
+            self._executed += self._first.executed
+            device.executed += self._first.executed
+            room -= self._first.executed
+        return None
+
+    def _run_turns(self, part: _Turns, worker: _Worker, room: int) -> None:
+        """Let waves have their turns, until Python is asked."""
+        cells, batch, forms = worker.cells, self._batch, self._forms
+        cells[RoundCell.WAVES], cells[RoundCell.COUNT] = address_of(batch.pointers), part.end
         cells[RoundCell.BOUNDS], cells[RoundCell.WHOLES] = address_of(self._bounds), address_of(self._are_whole)
         cells[RoundCell.TURN], cells[RoundCell.MOST], cells[RoundCell.HOT] = self._turn, SPAN, forms.hot
-        while room > 0 and self._group < groups and not (device.is_interrupted or forms.problem):
-            cells[RoundCell.GROUP], cells[RoundCell.USED], cells[RoundCell.ROOM] = self._group, self._used, room
-            cells[RoundCell.NUMBER], cells[RoundCell.LEFT] = self.row, self._left
-            reason = forms.library.round(forms.place)
-            device.executed += cells[RoundCell.EXECUTED]
-            room -= cells[RoundCell.EXECUTED]
-            self._group, self._used = cells[RoundCell.GROUP], cells[RoundCell.USED]
-            self.row, self._left = cells[RoundCell.NUMBER], cells[RoundCell.LEFT]
-            if reason == RoundExit.OVER:
-                continue
-            wave = batch.waves[self.row : self.row + 1]
-            address = program.address_of(int(batch.states.next_slots(wave)[0]))
-            if reason == RoundExit.HOT:
-                with suppress(CompilerError):  # what there is goes on
-                    program.extend(address)
-            elif reason == RoundExit.NOTED:
-                called = self._wave(address)
-                forms.note(called, program.address_of(cells[RoundCell.LAST]), address)
-                self._keep(called)
-            elif not forms.fill(program, address):
-                if not device.waves_meet(address, batch.mode):
-                    return self._wave(address)
+        cells[RoundCell.GROUP], cells[RoundCell.USED], cells[RoundCell.ROOM] = part.group, part.used, room
+        cells[RoundCell.NUMBER], cells[RoundCell.LEFT] = part.row, part.left
+        part.reason = forms.library.round(worker.place)
+        part.group, part.used = cells[RoundCell.GROUP], cells[RoundCell.USED]
+        part.row, part.left = cells[RoundCell.NUMBER], cells[RoundCell.LEFT]
+        part.last = cells[RoundCell.LAST]
+        worker.executed += cells[RoundCell.EXECUTED]
+
+    def _answer(self, part: _Turns) -> FormBatch | None:
+        """Do what waves need of Python; return the wave whose next instruction Python executes, if it is that.
+
+        Python executes instructions in the order of work-groups: so faults are found in this order.
+        """
+        forms, batch, program = self._forms, self._batch, self._program
+        self._now, reason, part.reason = part, part.reason, RoundExit.OVER
+        wave = batch.waves[part.row : part.row + 1]
+        address = program.address_of(int(batch.states.next_slots(wave)[0]))
+        if reason == RoundExit.HOT:
+            with suppress(CompilerError):  # what there is goes on
+                program.extend(address)
+        elif reason == RoundExit.NOTED:
+            called = self._wave(address)
+            forms.note(called, program.address_of(part.last), address)
+            self._keep(called)
+        elif not forms.fill(program, address):
+            if forms.device.waves_meet(address, batch.mode):
                 self._skip()
+            elif part is self._waiting[0]:
+                return self._wave(address)
+            else:
+                part.reason, part.waits = reason, True
         return None
 
     def go_on(self, wave: FormBatch) -> None:
@@ -89,16 +183,80 @@ class CompiledRound:
         wave.settle()
         wave.states.put_next(wave.waves, self._program.slot_of(wave.pc))
         self._keep(wave)
-        self._left, self._used = self._left - 1, self._used + 1
+        self._now.left, self._now.used = self._now.left - 1, self._now.used + 1
 
     def leave_out(self) -> None:
         """Let the next wave have its turn; that whose turn it is has none any more, so its work-group is not whole."""
-        self._are_whole[self._group] = 0
+        self._are_whole[self._now.group] = 0
         self._skip()
 
     def _skip(self) -> None:
         """Let the next wave have its turn."""
-        self.row, self._left = self.row + 1, self._turn
+        self._now.row, self._now.left = self._now.row + 1, self._turn
+
+    # --- Several threads ------------------------------------------------------------------------------------------
+
+    def _choose_threads(self, room: int) -> None:
+        """Choose how many threads let waves run, as soon as it is known what a work-group takes."""
+        groups, program, jobs = len(self._are_whole), self._program, self._forms.device.machine.jobs
+        most = min(jobs or processors(), groups)
+        if most == 1 or room < UNLIMITED:
+            self._threads = 1
+            return
+        if not program.work:
+            first = self._waiting[0]
+            if first.end == groups and groups > 1 and not self._executed:
+                first.end = 1
+                self._waiting.append(_Turns(1, groups, int(self._bounds[1]), self._turn))
+            if first.group == 0:
+                return
+            program.work = self._executed
+        rest = self._waiting[-1]
+        is_worth = program.work * (rest.end - rest.group) >= LEAST
+        is_right = is_worth and (jobs is not None or program.is_in_any_order(set(self._places.tolist())))
+        self._threads = most if is_right else 1
+        if is_right:
+            self._split(rest, PARTS * most)
+
+    def _split(self, part: _Turns, count: int) -> None:
+        """Make several parts of one."""
+        ends = sorted(set(np.linspace(part.group, part.end, count + 1, dtype=int).tolist()))
+        part.end = ends[1]
+        for first, end in pairwise(ends[1:]):
+            self._waiting.append(_Turns(first, end, int(self._bounds[first]), self._turn))
+
+    def _run_at_once(self, ready: list[_Turns]) -> None:
+        """Let several threads run parts until none is left, or Python is asked."""
+        states, waves, device, table = self._batch.states, self._batch.waves, self._forms.device, self._forms.table
+        parts, problems = deque(ready), list[BaseException]()
+
+        def take() -> _Turns | None:
+            try:
+                return None if problems else parts.popleft()
+            except IndexError:
+                return None
+
+        def work(worker: _Worker) -> None:
+            try:
+                while (part := take()) is not None:
+                    rows = slice(int(self._bounds[part.group]), int(self._bounds[part.end]))
+                    states.put_table(waves[rows], worker.table)
+                    while part.group < part.end and not (part.asks or device.is_interrupted):
+                        self._run_turns(part, worker, UNLIMITED)
+            except BaseException as problem:  # noqa: BLE001 (raised below)
+                problems.append(problem)
+
+        workers = [_Worker(self._forms) for _number in range(self._threads - 1)]
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in workers]
+        for thread in threads:
+            thread.start()
+        work(self._first)
+        for thread in threads:
+            thread.join()
+        states.put_table(waves, table.address)
+        self._first.executed += sum(worker.executed for worker in workers)
+        if problems:
+            raise problems[0]
 
     def parts(self, flags: Any) -> Iterator[FormBatch]:
         """Yield the waves with a flag, those together that are at one place."""

@@ -164,6 +164,20 @@ class FormWriter:
         yield behind
         self.go_on(behind)
 
+    def exchanged(self, place: str, kind: str, size: int, changed: Callable[[str], str]) -> str:
+        """Write how a number in memory, which other threads may change, becomes another; return what it was."""
+        again, behind, seen = self.ir.name("again"), self.ir.name("changed"), f"%{self.ir.name('seen')}"
+        first = self.ir.put(f"load atomic {kind}, ptr {place} monotonic, align {size}")
+        before = self._label
+        self.jump(again)
+        self.go_on(again)
+        old = self.ir.put(f"phi {kind} [ {first}, %{before} ], [ {seen}, %{again} ]")
+        both = self.ir.put(f"cmpxchg ptr {place}, {kind} {old}, {kind} {changed(old)} seq_cst seq_cst, align {size}")
+        self.ir.do(f"{seen} = extractvalue {{ {kind}, i1 }} {both}, 0")
+        self.fork(self.ir.put(f"extractvalue {{ {kind}, i1 }} {both}, 1"), behind, again)
+        self.go_on(behind)
+        return old
+
     def lane_at(self, base: str, lane: str, size: int = 4) -> str:
         """Return where a lane has its number in a row."""
         return self.ir.put(f"getelementptr i{8 * size}, ptr {base}, i64 {lane}")

@@ -62,6 +62,10 @@ class MemoryTable:
         ]  # fmt: skip
         return self._can_reach_all
 
+    def copied(self) -> Any:
+        """Return a copy of the numbers, for a thread that finds other segments last."""
+        return type(self._cells)(*self._cells)
+
     def set_program(self, distance: int) -> None:
         """Say how far the addresses of instructions are from the numbers of their slots."""
         self._cells[MemoryCell.PROGRAM] = distance

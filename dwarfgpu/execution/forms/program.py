@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -14,6 +14,7 @@ from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.forms.engine import library
 from dwarfgpu.execution.forms.form import WrittenForm, write_form
 from dwarfgpu.execution.forms.form_writer import FormWriter
+from dwarfgpu.execution.forms.group_order import is_in_any_order
 from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, Rule, StretchField
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
@@ -108,12 +109,36 @@ class FormProgram:
         """How many slots have been filled."""
         self._tried: set[int] = set()
         """The addresses whose slots have been filled, or whose instructions have no form."""
+        self._instructions: dict[int, GpuInstruction] = {}
+        self._in_any_order = set[int]()
+        """The addresses from which on the order of work-groups makes no difference."""
+        self.work = 0
+        """The instructions that the first work-group of the latest round has executed; 0 if it is not known."""
+        self._is_in_order = False
+        """Whether it has made one."""
         self._stretches: dict[int, tuple[range, Any]] = {}
         """Stretches by the addresses where they begin: where their code is, and the numbers of `StretchField`."""
 
     @cached_property
     def _library(self) -> Any:
         return library(keeps_code=self._device.machine.keeps_code)
+
+    def instruction(self, address: int) -> GpuInstruction:
+        """Return the instruction at an address; raise a fault where none can be executed."""
+        if address not in self._instructions:
+            self._instructions[address] = self._device.instruction(address, self._mode)
+        return self._instructions[address]
+
+    def is_in_any_order(self, starts: Iterable[int]) -> bool:
+        """Return whether the order of work-groups makes no difference to what waves do from some addresses on."""
+        if not self._is_in_order:
+            self._is_in_order = not is_in_any_order(self._device, self, starts, self._in_any_order)
+        return not self._is_in_order
+
+    def has_or_meets(self, address: int) -> bool:
+        """Return whether an instruction has a form, or waves meet before it."""
+        meets = self._device.waves_meet(address, self._mode)
+        return meets or self._form(self.instruction(address), address) is not None
 
     def has_form(self, address: int) -> bool:
         """Return whether an instruction has a form."""
@@ -149,6 +174,7 @@ class FormProgram:
         if self.start <= address < self.end:
             self._content[(address - self.start) // 4, :NUMBERS] = 0
             self._tried.discard(address)
+            self._instructions.pop(address, None)
             for first in [first for first, (code, _kept) in self._stretches.items() if address in code]:
                 self._content[(first - self.start) // 4, STRETCH:RULE] = 0
                 self._content[(first - self.start) // 4, HEAT:NUMBERS] = 0
@@ -243,7 +269,7 @@ class FormProgram:
                     break
                 self._tried.add(address)
                 try:
-                    instruction = self._device.instruction(address, self._mode)
+                    instruction = self.instruction(address)
                 except MachineFault:
                     break
                 meets = self._is_by_wave and self._device.waves_meet(address, self._mode)

@@ -188,6 +188,10 @@ class WaveStates:
         """Let waves go on at slots."""
         self._longs[rows, Place.NEXT // 8] = slots
 
+    def put_table(self, rows: Any, place: int) -> None:
+        """Say where waves find the numbers of `MemoryTable`."""
+        self._longs[rows, Place.TABLE // 8] = place
+
     def put_complete(self, rows: Any, places: Any) -> None:
         """Say where waves find whether their next wait at a barrier is over at once."""
         self._longs[rows, Place.COMPLETE // 8] = places
