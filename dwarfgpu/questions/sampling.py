@@ -68,7 +68,7 @@ def _profile(annotation: Annotation, kind: str) -> Document:
 # --- Text and JSON ----------------------------------------------------------------------------------------------------
 
 
-MAX_LINES, MAX_LOOPS, MAX_HOT, MAX_VARIABLES = 24, 12, 4, 12
+MAX_LINES, MAX_LOOPS, MAX_HOT, MAX_VARIABLES = 20, 12, 4, 12
 """How many lines, loops and instructions the text shows, and how many variables of an instruction."""
 MAX_JSON_HOT = 64
 """How many instructions have their variables in JSON."""

@@ -45,7 +45,7 @@ OPTIMIZED = (
     "debugging information says, which compilers get wrong: `dwarfgpu judge` checks that)"
 )
 """Comes before a trace of optimized code."""
-MAX_LINES = 24
+MAX_LINES = 20
 """The lines of a profile that are shown."""
 
 

@@ -15,7 +15,7 @@ OBJDUMP = ("llvm-objdump", "llvm-objdump-22")
 def test_without_a_disassembler_there_are_bytes(monkeypatch):
     """A processor whose instructions are not known here."""
 
-    def not_known(machine, code, address):
+    def not_known(machine, *_where):
         raise Unsupported("unknown_processor", f"the instructions of {machine.processor} are not known")
 
     monkeypatch.setattr("dwarfgpu.program.code.instructions._decoded", not_known)
