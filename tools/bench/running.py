@@ -82,6 +82,7 @@ def run() -> Iterator[Row]:
     apart = "-ffp-contract=off"
     fast, plain = kernels("running.O2", "-O2", apart), kernels("running.O0", "-O0", apart)
     yield from against_host(fast, plain)
+    yield from on_processors(fast)
     for path, level, count, jit in (
         (fast, "-O2", 100_000, "auto"),
         (plain, "-O0", 20_000, "auto"),
@@ -149,6 +150,29 @@ def against_host(fast: str, plain: str) -> Iterator[Row]:
         own = [buffer.copy() for buffer in buffers]
         function = partial(getattr(host, kernel), *(each.ctypes.data_as(ctypes.c_void_p) for each in own), *rest)
         yield Row(waits, again, "one thread of the host at -O0", call(function), limit, 9)
+
+
+def on_processors(path: str) -> Iterator[Row]:
+    """Yield the row of a divergent loop whose work-groups run on all processors, against one; it needs two."""
+    import numpy as np
+
+    numbers = np.random.default_rng(2).integers(1, 3000, 1 << 16).astype(np.int32)
+    args = path, "steps_", (len(numbers),), (256,), [np.zeros_like(numbers), numbers]
+
+    def waiting(jobs: int | None) -> Time:
+        machine = launched(*args).machine
+        machine.jobs = jobs
+
+        def again() -> float:
+            machine.run()
+            launched(*args, machine=machine)
+            begun = time.perf_counter()
+            machine.device.run()
+            return time.perf_counter() - begun
+
+        return again
+
+    yield Row("256 work-groups on all processors", waiting(None), "on one", waiting(1), 0.6, 9)
 
 
 def warmed(*launch_arguments: Any) -> Time:

@@ -241,18 +241,23 @@ class CompiledRound:
                 while (part := take()) is not None:
                     rows = slice(int(self._bounds[part.group]), int(self._bounds[part.end]))
                     states.put_table(waves[rows], worker.table)
-                    while part.group < part.end and not (part.asks or device.is_interrupted):
+                    while part.group < part.end and not (part.asks or problems or device.is_interrupted):
                         self._run_turns(part, worker, UNLIMITED)
             except BaseException as problem:  # noqa: BLE001 (raised below)
                 problems.append(problem)
 
         workers = [_Worker(self._forms) for _number in range(self._threads - 1)]
         threads = [threading.Thread(target=work, args=(worker,)) for worker in workers]
-        for thread in threads:
-            thread.start()
+        with suppress(RuntimeError):  # the system has no more threads
+            for thread in threads:
+                thread.start()
         work(self._first)
         for thread in threads:
-            thread.join()
+            while thread.is_alive():  # none may run behind this
+                try:
+                    thread.join()
+                except BaseException as problem:  # noqa: BLE001 (raised below)
+                    problems.append(problem)
         states.put_table(waves, table.address)
         self._first.executed += sum(worker.executed for worker in workers)
         if problems:
