@@ -133,9 +133,10 @@ class Device:
             lanes=self.lanes,
             scratch_base=machine.scratch_base,
             apertures=(apertures.shared, apertures.private),
+            local_end=local_end(self.processor),
         )
         self.memory.swizzles_dwords = self.generation >= 9
-        self.memory.generation, self.memory.local_end = self.generation, local_end(self.processor)
+        self.memory.generation = self.generation
         self.apertures = apertures
         self.scalar_places: dict[int | str, TargetRegister] = {
             place: register

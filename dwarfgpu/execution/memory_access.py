@@ -85,13 +85,6 @@ class MemoryAccess:
     elements: type[buffer_formats.ElementAccess] = buffer_formats.ElementAccess
     """Loads and stores that convert formats."""
 
-    local_end = 0
-    """Where the local memory of the processor ends, if lanes that reach behind that read 0 and store nothing.
-
-    On GFX12.5 code turns lanes off so, as Triton does (CDNA 5 ISA document, 10.3). Lanes that reach behind the local
-    memory of their work-group, but not behind that of the processor, stop as everywhere.
-    """
-
     is_permissive = False
     """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
 
@@ -105,9 +98,21 @@ class MemoryAccess:
     """Where the buffer of each of these lanes ends, on GFX12.5."""
 
     def __init__(
-        self, memory: GlobalMemory, *, lanes: int, scratch_base: int = 0, apertures: tuple[int, int] = (0, 0)
+        self,
+        memory: GlobalMemory,
+        *,
+        lanes: int,
+        scratch_base: int = 0,
+        apertures: tuple[int, int] = (0, 0),
+        local_end: int = 0,
     ) -> None:
         self.lanes = lanes
+        self.local_end = local_end
+        """Where the local memory of the processor ends, if lanes that reach behind that read 0 and store nothing.
+
+        On GFX12.5 code turns lanes off so, as Triton does (CDNA 5 ISA document, 10.3). Lanes that reach behind the
+        local memory of their work-group, but not behind that of the processor, stop as everywhere.
+        """
         self.scratch_base = scratch_base
         self.shared_aperture, self.private_aperture = apertures
         self.lane_numbers = np.arange(lanes, dtype=np.int64)[None, :]
@@ -220,6 +225,9 @@ class MemoryAccess:
         if (copied := _ASYNCHRONOUS.match(instruction.name)) is not None:
             self._write_copy(writer, instruction, copied[1], f"global_{copied[1]}_{copied[2]}")
             return True
+        if instruction.name in ("tensor_load_to_lds", "tensor_store_from_lds"):
+            self._write_tile(writer, instruction)
+            return True
         if (block := _BLOCK.match(instruction.name)) is not None:
             self._write_block(writer, instruction, AccessShape(block[2], block[1], 4))
             return True
@@ -295,6 +303,52 @@ class MemoryAccess:
             return lane_moves.transposed(batch, words, bits, address, source)
         finally:
             batch.mask = kept
+
+    def _write_tile(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
+        """Write a move of a tile of a tensor, whatever EXEC is; it is complete at once, before any wait."""
+        words = []
+        for place, count in enumerate((4, 8, 4, 4)):
+            group = needed(instruction, f"sdesc{place}")
+            is_given = group.kind is OperandKind.SGPR
+            words += [f"s[{group.index + number}]" if is_given else "0" for number in range(count)]
+        is_load = instruction.name == "tensor_load_to_lds"
+        writer.write(f"{writer.name(self.move_tiles)}(b, {is_load}, [{', '.join(words)}])")
+
+    def move_tiles(self, batch: WaveBatch, is_load: bool, words: list[Any]) -> None:  # noqa: FBT001 (of a text)
+        """Move the tile that each wave describes; its lanes have elements that follow each other, in turns."""
+        columns = [np.broadcast_to(np.asarray(word, np.uint64).reshape(-1), (batch.count,)).tolist() for word in words]
+        from dwarfgpu.execution import tensor_tiles  # few programs need it
+
+        tiles = [tensor_tiles.tile_of(wave, is_load) for wave in zip(*columns, strict=True)]
+        kept = batch.mask
+        try:
+            for size in {tile.size for tile in tiles if tile is not None}:
+                chosen = [tile if tile is not None and tile.size == size else None for tile in tiles]
+                self._move_tiles(batch, is_load, size, chosen)
+        finally:
+            batch.mask = kept
+
+    def _move_tiles(self, batch: WaveBatch, is_load: bool, size: int, tiles: list[Any]) -> None:  # noqa: FBT001
+        longest, unit = max(len(tile.places) for tile in tiles if tile is not None), min(size, 4)
+        for first in range(0, longest, batch.lanes):
+            shape = batch.count, batch.lanes
+            place, address = np.zeros(shape, np.int64), np.zeros(shape, np.uint64)
+            valid, inside = np.zeros(shape, bool), np.zeros(shape, bool)
+            for wave, tile in enumerate(tiles):
+                if tile is not None and (count := min(len(tile.places) - first, batch.lanes)) > 0:
+                    part = slice(first, first + count)
+                    place[wave, :count], address[wave, :count] = tile.places[part], tile.addresses[part]
+                    valid[wave, :count], inside[wave, :count] = True, tile.inside[part]
+            batch.mask = inside
+            ends = (GLOBAL, address), (LOCAL, place)
+            (source, at), (target, to) = ends if is_load else ends[::-1]
+            values = [np.zeros(shape, WORDS[unit])] * (size // unit)
+            if inside.any():
+                values = self.load(batch, source, at, unit, size // unit)
+            if is_load:
+                batch.mask, values = valid, [np.where(inside, value, value.dtype.type(0)) for value in values]
+            if batch.mask.any():
+                self.store(batch, target, to, unit, values)
 
     def _write_block(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> None:
         """Write a load or a store of the registers, of 32 that follow each other, whose bits are set in M0.
@@ -491,7 +545,7 @@ class MemoryAccess:
         shape = shape_of(name)
         if shape is None:
             raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
-        place = self.cell(needed(instruction, "vdst", "vdata")), _offset_of(instruction)
+        place = cell(needed(instruction, "vdst", "vdata")), _offset_of(instruction)
         address = self._address(writer, instruction, shape)
         writer.write(f"{writer.name(self.copy)}(b, {writer.name(shape)}, {address}, {place[0]}, {place[1]})")
 

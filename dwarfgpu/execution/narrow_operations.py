@@ -350,6 +350,16 @@ def scaled_conversion(name: str) -> ScaledConversion | None:
     return ScaledConversion(match[3], match[4], count, match[1] is not None)
 
 
+def element_bits(name: str) -> tuple[int, int, int] | None:
+    """Return how many elements a conversion of GFX12.5 with a scale has, and their bits before and after it."""
+    if (match := _WIDENING.match(name)) is not None:
+        return int(match[1]), narrow_floats.FORMATS[match[3], False].bits, _WIDE[match[2]]
+    scaled = scaled_conversion(name)
+    if scaled is None or scaled.count not in (8, 16):
+        return None
+    return scaled.count, _WIDE[scaled.source], narrow_floats.FORMATS[scaled.target, False].bits
+
+
 def converted_bits(instruction: GpuInstruction) -> tuple[int, int] | None:
     """Return which bits of its first source a conversion reads, and which of its destination it writes."""
     selection, byte = (instruction.modifiers.get(name) for name in ("op_sel", "byte_sel"))

@@ -59,11 +59,11 @@ class InstructionBench:
         self.scratch = np.zeros((waves, 64 * lanes), np.uint8)
         self.memory = MemoryAccess(
             GlobalMemory([MemorySegment.of(MEMORY, self.bytes)]), lanes=lanes, scratch_base=0x80000,
-            apertures=self.apertures)  # fmt: skip
+            apertures=self.apertures, local_end=local_end(processor))  # fmt: skip
         self.memory.use(self.local, np.arange(waves), self.scratch)
         self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
-        self.memory.generation, self.memory.local_end = self.generation, local_end(processor)
+        self.memory.generation = self.generation
         self.forms = FormBench(self)
         self.with_forms = 0
         """How many of the instructions have been executed as forms, too."""

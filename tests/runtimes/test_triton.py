@@ -215,8 +215,15 @@ def test_kernels_compute_what_numpy_does(run: Runs) -> None:
     assert done.stdout.splitlines() == [f"{name}: right" for name in QUICK], done.stderr
 
 
+def test_kernels_that_need_what_gfx1250_adds(run: Runs) -> None:
+    """Buffers, asynchronous copies, products with scales, bf16 and narrow numbers, and tiles of tensors."""
+    names = "matmul_f16", "matmul_scaled", "narrow_floats", "add_bf16", "descriptors", "descriptors_in_kernels"
+    done = run(PROGRAMS / "kernels.py", "gfx1250", "init,bounds", *names)
+    assert done.stdout.splitlines() == [f"{name}: right" for name in names], done.stderr
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"])
 def test_all_kernels_compute_what_numpy_does(run: Runs, processor: str) -> None:
     """With all checks, which find no error, as without."""
     for checks in ("-", "all"):

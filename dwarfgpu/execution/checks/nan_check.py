@@ -648,7 +648,8 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     """Return what looks at the results of an instruction; None if they are no floats, nor made of some."""
     name = instruction.name
     if "_mix" in name:
-        return _mixed(NumberLook(check, writer, instruction, address, FLOATS), instruction)
+        look = NumberLook(check, writer, instruction, address, FLOATS)
+        return None if name.endswith("bf16") else _mixed(look, instruction)
     if (bits := converted_bits(instruction)) is not None:
         return _narrowed(NumberLook(check, writer, instruction, address, NARROWED), instruction, bits[1])
     if (shape := matrix_of(name)) is not None:

@@ -28,9 +28,10 @@ _FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a", OperandKind.SGPR: "s"}
 _ALWAYS_DEFINED = re.compile(
     r"s_(getpc_b64|getreg_b32|memtime|memrealtime|sendmsg_rtn_b\d+|get_barrier_state)|ds_(append|consume)"
 )
-_ENCODINGS = frozenset(("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "DS"))
-_ADDRESSES = frozenset(("vaddr", "saddr", "addr", "sbase", "soffset", "offset", "srsrc", "rsrc"))
-_OTHER_ACCESSES = re.compile(r"ds_(wrxchg2|storexchg_2)|.*addtid|.*_lds")
+_ENCODINGS = frozenset(("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "DS", "TENSOR"))
+_ADDRESSES = frozenset(("vaddr", "saddr", "addr", "sbase", "soffset", "offset", "srsrc", "rsrc",
+                        "sdesc0", "sdesc1", "sdesc2", "sdesc3"))  # fmt: skip
+_OTHER_ACCESSES = re.compile(r"ds_(wrxchg2|storexchg_2)|.*addtid|.*_lds|.*_load_(tr\d|monitor)|.*_block$|cluster_load")
 _KEEPS = re.compile("_mix|v_writelane|v_permlane64|swap")
 """Operations that may keep a part of their destination, or all of it."""
 _OTHER_LANES = re.compile(r"v_(readlane|writelane|readfirstlane|permlane|interp)|ds_|s_")

@@ -21,10 +21,11 @@ from dwarfgpu.execution.batch import M0, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, code_of, needed
 from dwarfgpu.execution.checks.touched_cells import NO_BITS
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, FollowedBits
-from dwarfgpu.execution.narrow_operations import write_narrow
+from dwarfgpu.execution.narrow_operations import element_bits, write_narrow
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics.narrow_floats import codes_of, words_of
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of, meaning_of_half
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
@@ -133,6 +134,15 @@ def as_number(value: Lanes) -> Any:
     return number_of(np.atleast_2d(value).astype(np.uint64))
 
 
+def undefined_elements(words: list[Lanes], rest: Lanes, count: int, source_bits: int, target_bits: int) -> list[Lanes]:
+    """Return the undefined bits of converted elements: all of one if a bit of it is, or one that counts for all."""
+    codes = codes_of(np.stack(np.broadcast_arrays(*words), axis=-1), source_bits)[..., :count]
+    flags = (codes != 0) | (rest != 0)[..., None]
+    kind = np.dtype(f"u{max(target_bits // 8, 1)}").type
+    made = words_of(np.where(flags, kind((1 << target_bits) - 1), kind(0)), target_bits)
+    return [made[..., number] for number in range(made.shape[-1])]
+
+
 class PropagationWriter:
     """Writes the function of one instruction."""
 
@@ -187,6 +197,9 @@ class PropagationWriter:
                 self.bits.set_vector(
                     part.destinations[0], f"e{number}[0]", f"b{BITS[results[number]]}", part, clamps=False
                 )
+            return True
+        if (elements := element_bits(name)) is not None:
+            self._elements(*elements)
             return True
         if name.startswith("v_pk_"):
             self.bits.names |= {"absolute": _same, "negative": _same}
@@ -261,6 +274,17 @@ class PropagationWriter:
             else:
                 bits = max(BITS[kind], 32)
                 self.bits.set_scalar(next(destinations), f"as_number(e[{number}])", bits)
+
+    def _elements(self, count: int, source_bits: int, target_bits: int) -> None:
+        """Write a conversion of elements side by side in registers, each of which makes one of the result."""
+        instruction, target = self.instruction, self.instruction.destinations[0]
+        first, *others = (each for number in range(3) if (each := instruction.operand(f"src{number}")) is not None)
+        words = ", ".join(cell(first, number) for number in range(max(first.count, 1)))
+        rest = " | ".join(self.bits.vector(each, "b32", instruction, at) for at, each in enumerate(others, 1))
+        made = self.bits.name(undefined_elements)
+        self.bits.write(f"e = {made}([{words}], {rest}, {count}, {source_bits}, {target_bits})")
+        for number in range(max(target.count, 1)):
+            self.bits.write_register(cell(target, number), f"e[{number}]")
 
     # --- Lanes of other lanes -------------------------------------------------------------------------------------
 

@@ -84,6 +84,36 @@ class LoadedKernel:
         self.name, self.code, self.shared = name, code, shared
 
 
+class TensorDescriptor:
+    """What GFX12.5 is told of a tensor to move tiles of: those of one wave (TDMCommon.h and driver.c of Triton)."""
+
+    def __init__(self, argument: Any, meta: Any, waves: int) -> None:
+        self.tensor = argument.base
+        block, count = [*map(int, meta["block_size"])], waves
+        for place, size in enumerate(block if len(block) > 1 else []):
+            parts = 1
+            while count > 1 and parts * 2 <= size:
+                parts, count = parts * 2, count // 2
+            block[place] = -(-size // parts)
+        if len(block) == 1:
+            block = [-(-block[0] // waves)]
+        tiles, limits, steps = (
+            [*map(int, numbers)][::-1] + [0] * (5 - len(block)) for numbers in (block, argument.shape, argument.strides)
+        )
+        size = int(meta["elem_bits"]) // 8
+        form = size.bit_length() - 1 << 16
+        for interval, amount in meta.get("interval_padding_pairs") or ():
+            if (dwords := interval * size // 4) and (room := amount * size // 4):
+                form |= 1 << 20 | dwords.bit_length() - 2 << 22 | room - 1 << 25
+        form |= limits[0] << 48 | limits[1] << 80 | tiles[0] << 112 | tiles[1] << 128 | tiles[2] << 144
+        form |= steps[1] << 160 | steps[2] << 208
+        start = 1 | int(argument.base.data_ptr()) << 64 | 2 << 126
+        more = limits[2] | limits[3] << 32 | steps[3] << 64 | tiles[3] << 112
+        last = steps[4] | limits[4] << 48 | tiles[4] << 80
+        groups = ((start, 16), (form, 32), (more, 16), (last, 16))[: 2 if len(block) < 3 else 4]
+        self.data = b"".join(number.to_bytes(length, "little") for number, length in groups)
+
+
 class Launcher:
     """Launches a kernel that Triton has compiled."""
 
@@ -95,9 +125,7 @@ class Launcher:
         self._names = [*getattr(function, "arg_names", src.signature)]
         own = dict(src.signature)
         self._lengths = [len(expand_signature([kind], descriptors, "tensordesc")) for kind in own.values()]
-        self._launch = wrap_handle_tensordesc_impl(
-            self._launched, own, descriptors, lambda argument, _meta, _given: decompose_descriptor(argument)
-        )
+        self._launch = wrap_handle_tensordesc_impl(self._launched, own, descriptors, self._of_descriptor)
 
     def __call__(self, *given: Any) -> None:
         *words, enter, leave = given[:9]
@@ -106,6 +134,12 @@ class Launcher:
         self._launch(*words, enter, leave, given[9:])
         if leave is not None:
             leave(words[-1])
+
+    def _of_descriptor(self, argument: Any, meta: Any, _given: object) -> list[Any]:
+        """Return the arguments of the kernel that a descriptor of a tensor is."""
+        if meta is None:
+            return [*decompose_descriptor(argument)]
+        return [TensorDescriptor(argument, meta, self._metadata.num_warps), *argument.shape, *argument.strides]
 
     def _launched(self, *given: Any) -> None:
         programs, kernel, arguments = given[:3], given[4], given[-1]
@@ -116,6 +150,10 @@ class Launcher:
         called: list[tuple[str, str]] = []
         for name, kind, argument in _leaves(self._signature, arguments, names):
             called.append((name, _TYPES.get(kind.lstrip("*"), "") + "*" * kind.count("*")))
+            if isinstance(argument, TensorDescriptor):
+                values.append(argument.data.hex())
+                tensors.append(_described(name, argument.tensor))
+                continue
             if not kind.startswith("*"):
                 values.append(_packed(kind, argument).hex())
                 continue
