@@ -29,7 +29,7 @@ SPAN = 1 << 20
 
 UNLIMITED = 1 << 60
 """No limit of instructions is as large."""
-LEAST = 1 << 20
+LEAST = 1 << 19
 """The instructions, counted for each wave, that are worth several threads."""
 PARTS = 8
 """As many parts has each thread of the work-groups, since some take longer than others."""
