@@ -156,7 +156,7 @@ def on_processors(path: str) -> Iterator[Row]:
     """Yield the row of a divergent loop whose work-groups run on all processors, against one; it needs two."""
     import numpy as np
 
-    numbers = np.random.default_rng(2).integers(1, 300_000, 1 << 17).astype(np.int32)
+    numbers = np.random.default_rng(2).integers(1, 3000, 1 << 17).astype(np.int32)
     args = path, "steps_", (len(numbers),), (256,), [np.zeros_like(numbers), numbers]
 
     def waiting(jobs: int | None) -> Time:
