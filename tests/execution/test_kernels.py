@@ -263,23 +263,9 @@ def left_behind(path, kernel, args, local):
 def test_ways_for_many_lanes_change_nothing(compiled, processor, level, monkeypatch):
     for kernel, (args, local) in launches().items():
         path = compiled(processor, level)
-        monkeypatch.setattr(MemoryAccess, "finds_rows", True)
+        monkeypatch.setattr(MemoryAccess, "has_shortcuts", True)
         monkeypatch.setattr(functions, "MANY", 0)
         quick = left_behind(path, kernel, args, local)
-        monkeypatch.setattr(MemoryAccess, "finds_rows", False)
+        monkeypatch.setattr(MemoryAccess, "has_shortcuts", False)
         monkeypatch.setattr(functions, "MANY", 1 << 62)
         assert left_behind(path, kernel, args, local) == quick, kernel
-
-
-def test_lanes_beyond_a_buffer_stop_as_they_do_one_by_one(compiled, monkeypatch):
-    path = compiled("gfx90a", "O2")
-    args = [np.ones(COUNT, np.float32), np.ones(16, np.float32), 2.5, COUNT]
-    stops = []
-    for finds_rows in (True, False):
-        monkeypatch.setattr(MemoryAccess, "finds_rows", finds_rows)
-        machine = machine_for(path, "saxpy")
-        launch(machine, path, "saxpy", grid=(COUNT,), work_group=(GROUP,), args=args)
-        halt = machine.run()
-        stops.append((halt.kind, halt.reason, halt.pc, halt.lanes))
-    assert stops[0][0] == "fault"
-    assert stops[0] == stops[1]
