@@ -110,6 +110,8 @@ class FormProgram:
         self._tried: set[int] = set()
         """The addresses whose slots have been filled, or whose instructions have no form."""
         self._instructions: dict[int, GpuInstruction] = {}
+        self._parts: dict[int, StretchPart] = {}
+        """What stretches and loops have been looked for in."""
         self._in_any_order = set[int]()
         """The addresses from which on the order of work-groups makes no difference."""
         self.work = 0
@@ -175,6 +177,7 @@ class FormProgram:
             self._content[(address - self.start) // 4, :NUMBERS] = 0
             self._tried.discard(address)
             self._instructions.pop(address, None)
+            self._parts.pop(address, None)
             for first in [first for first, (code, _kept) in self._stretches.items() if address in code]:
                 self._content[(first - self.start) // 4, STRETCH:RULE] = 0
                 self._content[(first - self.start) // 4, HEAT:NUMBERS] = 0
@@ -241,9 +244,14 @@ class FormProgram:
         """Return an instruction that can be a part of a loop."""
         if not self._has_plain_form(address):
             return None
-        instruction = self._device.instruction(address)
-        part = StretchPart(instruction, address, self._written(instruction, address))
+        part = self._part(address)
         return None if part.form.rule & Rule.IS_NOTED else part
+
+    def _part(self, address: int) -> StretchPart:
+        if address not in self._parts:
+            instruction = self.instruction(address)
+            self._parts[address] = StretchPart(instruction, address, self._written(instruction, address))
+        return self._parts[address]
 
     def _has_plain_form(self, address: int) -> bool:
         """Return whether the slot of an address is filled, and no breakpoint is there."""
@@ -254,9 +262,9 @@ class FormProgram:
         """Yield the instructions from an address on that have forms."""
         address = start
         while self._has_plain_form(address):
-            instruction = self._device.instruction(address, self._mode)
-            yield StretchPart(instruction, address, self._written(instruction, address))
-            address += instruction.size
+            part = self._part(address)
+            yield part
+            address += part.instruction.size
 
     def fill(self, start: int) -> bool:
         """Fill the slots from an address on, as far as code is reached from there; return whether its own is filled."""
