@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain
@@ -96,6 +96,10 @@ class ValueHistory:
     _part: WatchedMemory | None = None
     stored_again: tuple[CodePosition, Writers] | None = None
     """The line of the latest store to shared memory and its lanes, if that has left a value as it was."""
+    left = 0
+    """How many rows were not kept."""
+    _pc = 0
+    """The address of the last instruction."""
     before: Any = None
     """Who was asked before each instruction, and still is."""
 
@@ -105,8 +109,6 @@ class ValueHistory:
         self.wave, self.lane = wave, lane
         """The wave and the lane that are looked at; None for all."""
         self.rows: list[PastValue] = []
-        self.left = 0
-        """How many rows were not kept."""
         self._running = running
         self._device = running.machine.device
         self._found = Discoveries(running.attached, self._device, number_in(text))
@@ -141,10 +143,10 @@ class ValueHistory:
         """What the bytes of a vector, an array or a structure are."""
         self._latest: dict[Meaning, Any] = {}
         self._shared = SharedPlaces(self._device)
+        self.access, self.access_of_waves = self._shared.note, self._shared.note_waves
+        """What is told of accesses of lanes, and of whole waves."""
         self._views: dict[Meaning, Any] = {}
         """By wave and declaration, the keys of the places in shared memory that its lanes mean; 0 for no such place."""
-        self._pc = 0
-        """The address of the last instruction."""
         self._declared: dict[int, tuple[DeclaredAt, ...] | None] = {}
         """By address, where the variables are declared that the names mean there; None before a declaration."""
         self._stays: set[int] = set()
@@ -265,16 +267,6 @@ class ValueHistory:
         """What compiled code does meanwhile: it refuses stores to the value; None where Python looks at each line."""
         is_of_all = self._part is not None and self._part.count == self._device.machine.wave_count
         return self._part if is_of_all else None
-
-    @property
-    def access(self) -> Callable[..., None]:
-        """What is told of accesses of lanes."""
-        return self._shared.note
-
-    @property
-    def access_of_waves(self) -> Callable[..., None]:
-        """What is told of accesses of whole waves."""
-        return self._shared.note_waves
 
     def settle(self) -> bool:
         """Look at what the last instruction that Python has executed has stored."""
