@@ -250,7 +250,9 @@ class CompiledForms:
                     program.extend(batch.pc)
             elif reason != TurnExit.STOPPED or not self.fill(program, batch.pc):
                 break
-        for each in self._parts:
+        for slot in self._calls[: self.cells[TurnCell.CALL_COUNT]]:
+            batch.calls = batch.called(program.address_of(slot))
+        for each in self._parts:  # which are told of loads inside these calls
             each.drain(batch, program)
         return self._result(batch, program, reason, done)
 
@@ -264,8 +266,6 @@ class CompiledForms:
 
     def _result(self, batch: FormBatch, program: FormProgram, reason: int, done: int) -> CompiledRun | None:
         since = self.cells[TurnCell.SINCE]
-        for slot in self._calls[: self.cells[TurnCell.CALL_COUNT]]:
-            batch.calls = batch.called(program.address_of(slot))
         if reason == TurnExit.STOPPED:
             return CompiledRun(done, since=since, is_inside=True) if done else None
         if reason == TurnExit.TORN:

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dwarfgpu.cli import main
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.device import Device
@@ -36,7 +37,7 @@ def checked(path, kernel, hot, args, check, **options):
     report = check_report(running)
     order, races = device.memory.order, device.memory.races
     counters = [each.tolist() for each in (order.issued, order.complete, order.emptied)] * device.memory.is_counted
-    rows = [(str(row), row.count) for row in report.findings]
+    rows = [(str(row), row.count, [each.side.callers for each in row.sides]) for row in report.findings]
     # Python alone counts loads of a stack that is a buffer as covered, where nothing told before that it is private.
     covered = [pc for pc in sorted(races.covered) if device.instruction(pc).encoding != "MUBUF"]
     return device, [str(halt), *rows, counters, covered, order.rows]
@@ -83,6 +84,23 @@ def test_findings_are_the_same(require_tool, tmp_path, target, level, options, e
             args = ["zeros(1024)", "arange(512)", *([512] if kernel == "local_argument" else [])]
             for check in CHECKS if every == 1 else CHECKS[number % len(CHECKS) :][:1]:
                 assert_all_same(path, kernel, args, check, grid=512, work_group=128)
+
+
+def test_loads_know_the_calls_that_they_are_in(require_tool, tmp_path):
+    text = """int __attribute__((noinline)) loaded(global int *at) { return *at; }
+    kernel void neighbours(global int *out) {
+      out[get_local_id(0)] = 1;
+      out[get_local_id(0) + 128] = loaded(out + (get_local_id(0) ^ 64));
+    }"""
+    source, path = tmp_path / "k.cl", str(tmp_path / "k.co")
+    source.write_text(text)
+    require_tool("clang-22")
+    assert main(["compile", str(source), "--target=gfx1100", "-O2", "-o", path]) == 0
+    _device, (_halt, (*_row, calls), *_rest) = checked(
+        path, "neighbours", 1, ["zeros(256)"], "race", grid=(128,), work_group=(128,)
+    )
+    assert sorted(map(len, calls)) == [0, 1]
+    assert_all_same(path, "neighbours", ["zeros(256)"], "race", grid=(128,), work_group=(128,))
 
 
 @pytest.mark.parametrize("level", ["O0", "O2"])
