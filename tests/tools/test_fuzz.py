@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 from fuzz import __main__ as command
-from fuzz import files, fleet, frame, judged, kernels, made, memory_model, pages, running
+from fuzz import files, fleet, frame, functions, judged, kernels, made, memory_model, pages, running
 from fuzz.damage import BUNDLE, Damaged, Edit, Original, any_kind, mutate
 
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
@@ -224,6 +224,30 @@ def test_some_random_kernels_give_what_the_host_gives(require_tool, processor, t
 def test_random_kernels_give_what_the_host_gives(require_tool, processor, number, tmp_path):
     require_tool("clang-22")
     assert kernels_differ(f"tests/{number}", processor, tmp_path) == []
+
+
+@for_each("seed, count", ("tests", 3), pytest.param("more", 50, marks=pytest.mark.slow))
+@pytest.mark.parametrize("processor", functions.PROCESSORS)
+def test_random_functions_return_what_they_do_on_the_host(require_tool, processor, tmp_path, seed, count):
+    require_tool("clang-22")
+    found = functions.differences(f"{seed}/0", processor, tmp_path, in_file=count)
+    assert [reason for _function, reason in found] == []
+
+
+@pytest.mark.slow
+def test_the_first_value_that_differs_is_told(require_tool, tmp_path, monkeypatch):
+    require_tool("clang-22")
+
+    def otherwise(words, code, path):
+        kernels.compile_with(words, code.replace(" = sub ", " = add ") if "-nogpulib" in words else code, path)
+
+    monkeypatch.setattr(functions, "compile_with", otherwise)
+    found = [*functions.differences("first/0", "gfx1250", tmp_path, in_file=6)]
+    assert found
+    for function, reason in found:
+        assert "lanes differ: [" in reason
+        (line,) = [line for line in function.lines if line.startswith(f"  {reason.split()[-1]} = ")]
+        assert " = sub " in line or " = phi " in line
 
 
 def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):

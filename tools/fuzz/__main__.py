@@ -9,6 +9,7 @@ Other inputs are those of
 
     --made        trees of entries in circles, snapshots, cases, scripts, command lines (--kind NAME: only these)
     --kernels     random kernels, compared with the host (--processor NAME; --jit on|forms: and with the interpreter)
+    --functions   random functions of LLVM IR, compared with the host (--processor NAME)
     --running     damaged kernels and random instructions that run (--jit on|forms: compared with the interpreter)
     --cores --fleet --pages --judge --memmodel
 
@@ -37,8 +38,8 @@ from dwarfgpu.errors import UsageError  # noqa: E402
 from fuzz.frame import Drive, Run, Setting  # noqa: E402
 
 DRIVES = {
-    "made": "made", "kernels": "kernels", "running": "running", "cores": "cores", "fleet": "fleet", "pages": "pages",
-    "judge": "judged", "memmodel": "memory_model",
+    "made": "made", "kernels": "kernels", "functions": "functions", "running": "running", "cores": "cores",
+    "fleet": "fleet", "pages": "pages", "judge": "judged", "memmodel": "memory_model",
 }  # fmt: skip
 """The modules of the options."""
 
