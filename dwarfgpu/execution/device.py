@@ -159,8 +159,8 @@ class Device:
         self.observer: Callable[[WaveBatch], Any] | None = None
         """A function that is told of each instruction before a batch executes it; if it says so, the batch does not.
 
-        One with a `compiled_part` is told only of what Python executes, and then told to `settle`; its `access` and
-        `access_of_waves` are told of accesses of that.
+        One with a `compiled_part` or with `quiet` code is told only of what Python executes, and then told to `settle`;
+        its `access` and `access_of_waves` are told of accesses of that.
         """
         self.on_turn: Callable[[Device], Any] | None = None
         """A function that is called now and then."""
@@ -343,9 +343,14 @@ class Device:
         return part if self.machine.checks is None else None
 
     @property
+    def quiet(self) -> Any:
+        """What compiled code executes without telling the observer (`QuietCode`), which looks at all else; or None."""
+        return getattr(self.observer, "quiet", None)
+
+    @property
     def is_observed(self) -> bool:
         """Whether somebody is told of each instruction."""
-        return self.observer is not None and self.compiled_part is None
+        return self.observer is not None and self.compiled_part is None and self.quiet is None
 
     @property
     def is_memory_watched(self) -> bool:

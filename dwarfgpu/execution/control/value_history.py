@@ -23,19 +23,22 @@ from dwarfgpu.execution.control.shared_places import IS_LOCAL, SharedPlaces
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
+from dwarfgpu.isa.instruction import CALLS, JUMPS
 from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, LOAD, SCALAR, action_of
 from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.program.frames.all_waves import all_waves, frame_of
 from dwarfgpu.program.frames.evaluator import variables_in
-from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
+from dwarfgpu.program.frames.reasons import MISSING, NO_LOCATION_HERE, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.frames.variable import LOCAL, owner_of
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.types.model import Array, Pointer, Type, known_size, resolved
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.execution.forms.quiet_code import QuietCode
     from dwarfgpu.execution.forms.watched_forms import WatchedMemory
+    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.frames.answers import Values
 
     Writers = tuple[tuple[str, tuple[int, ...]], ...]
@@ -90,10 +93,58 @@ class PastValue:
         return ", ".join(map(str, self.declarations))
 
 
+class BegunLines:
+    """The lines that lanes of waves have begun."""
+
+    def __init__(self) -> None:
+        self._positions: list[CodePosition | None] = [None]
+        """By number, where lines were begun."""
+        self._numbers: dict[int, tuple[int, str]] = {}
+        """By address, the number of the line that begins there, and ``k.cl:14``."""
+        self._last: dict[int, Any] = {}
+        """By wave, the number of the latest line of each lane; 0 if there is none."""
+        self._begun: dict[tuple[int, str], Any] = {}
+        """By wave and line, the lanes that have begun it."""
+
+    def begin(self, wave: int, position: CodePosition, lanes: Any) -> None:
+        """Take note that lanes of a wave begin a line."""
+        known = self._numbers.get(position.address)
+        if known is None:
+            known = len(self._positions), _line_text(position.file, position.line)
+            self._numbers[position.address] = known
+            self._positions.append(position)
+        number, line = known
+        if (wave, line) not in self._begun:
+            self._begun[wave, line] = np.zeros_like(lanes)
+            self._last.setdefault(wave, np.zeros(len(lanes), np.intp))
+        self._begun[wave, line] |= lanes
+        self._last[wave][lanes] = number
+
+    def begun(self, wave: int, line: str, lanes: int) -> Any:
+        """Return flags of the lanes that have begun a line."""
+        return self._begun.get((wave, line), np.zeros(lanes, bool))
+
+    def of_lane(self, wave: int, lane: int) -> CodePosition | None:
+        """Return the latest line of a lane."""
+        return self._positions[self._last[wave][lane]] if wave in self._last else None
+
+    def last(self, wave: int, position: CodePosition, lanes: int) -> Iterator[tuple[CodePosition, Any]]:
+        """Yield the latest lines of a wave, or a position in place of none, each with flags of its lanes."""
+        numbers = self._last.get(wave, np.zeros(lanes, np.intp))
+        if (numbers == numbers[0]).all():
+            yield self._positions[numbers[0]] or position, np.ones(lanes, bool)
+            return
+        places = [self._positions[number] or position for number in numbers.tolist()]
+        keys = [(place.file, place.line) for place in places]
+        for key in dict.fromkeys(keys):
+            yield places[keys.index(key)], np.array([each == key for each in keys])
+
+
 class ValueHistory:
     """Looks at an expression wherever a wave begins another line, and at stores to memory that lanes share."""
 
     _part: WatchedMemory | None = None
+    _quiet: QuietCode | None = None
     stored_again: tuple[CodePosition, Writers] | None = None
     """The line of the latest store to shared memory and its lanes, if that has left a value as it was."""
     left = 0
@@ -117,6 +168,9 @@ class ValueHistory:
 
         And whether all variables have a location there.
         """
+        self._kinds: dict[int, Any] = {}
+        self._missed: set[int] = set()
+        """The waves that have executed instructions since the last look at them."""
         self._unlocated: set[int] = set()
         """The waves that were last where that does not hold."""
         self._marks: dict[Meaning, tuple[Any, Any]] = {}
@@ -125,10 +179,11 @@ class ValueHistory:
         """By wave, the line that it has begun last."""
         self._ends: dict[int, tuple[int, Any]] = {}
         """By wave, the address of the latest instruction of the line, and the return addresses of the calls around."""
-        self._executed: dict[int, list[CodePosition | None]] = {}
-        """By wave and lane, the line that it has executed last."""
+        self._lines = BegunLines()
         self._unknown: set[int] = set()
         """Where names of the expression mean nothing."""
+        self._blank: dict[int, Any] = {}
+        """By an address where a variable has no location, values that all lack."""
         self._seen: set[int] = set()
         """The addresses that were looked at, where the names mean something."""
         self._lacking: set[int] = set()
@@ -153,12 +208,24 @@ class ValueHistory:
         """The addresses where all of these are at one place as long as they are in scope."""
         self._has_code: dict[str, bool] = {}
         """By its place, whether the line of a declaration has code, which sets the variable."""
-        self._begun: dict[tuple[int, str], Any] = {}
-        """By wave and line, ``k.cl:14``, the lanes that have begun it."""
 
     def start(self) -> None:
         """Be asked before each instruction of the machine."""
+        from dwarfgpu.execution.forms.quiet_code import QuietCode
+
         self.before, self._device.observer = self._device.observer, self
+        histories, before = [self], self.before
+        while isinstance(before, ValueHistory):
+            histories.append(before)
+            before = before.before
+        if before is None:
+            quiet = QuietCode(*histories)
+            for each in histories:
+                each.look_beside(quiet)
+
+    def look_beside(self, quiet: QuietCode) -> None:
+        """Look with others, each of which sees the same instructions."""
+        self._quiet = quiet
 
     def end(self) -> None:
         """Look once more, and no more after that."""
@@ -171,6 +238,7 @@ class ValueHistory:
         self._see_stores()
         for batch, reason in self._device.every_batch():
             rows = [row for row, wave in enumerate(batch.waves.tolist()) if self.wave in (None, wave)]
+            self._see_missed(batch)
             if rows and reason != HAS_ENDED and not self._running.reader.at(batch.pc).is_prologue:
                 position = self._running.position(batch.pc)
                 self._look_behind(batch, rows, position)
@@ -222,13 +290,8 @@ class ValueHistory:
         self._shared.begin(batch)
         if self.compiled_part is not None:
             return False
-        known = self._places.get(batch.pc)
-        if known is None:
-            position = self._running.position(batch.pc)
-            is_set = position.line and not self._running.reader.at(batch.pc).is_prologue
-            place = (position.file, position.line, position.function) if is_set else None
-            known = self._places[batch.pc] = position, place, self._is_located(batch.pc)
-        position, where, is_located = known
+        self._see_missed(batch)
+        position, where, is_located = self._place_at(batch.pc)
         if where is None:
             return False
         waves: list[int] = batch.waves.tolist()
@@ -246,21 +309,78 @@ class ValueHistory:
             self._unlocated.difference_update(waves)
         if looked:
             self._look(batch, looked, position, is_line=bool(begin))
-        for row in begin:
-            self._where[waves[row]] = where
-            executed, lanes = self._executed.setdefault(waves[row], [None] * batch.lanes), executing(batch)[row]
-            begun = self._begun.setdefault((waves[row], _line_text(position.file, position.line)), np.zeros_like(lanes))
-            begun |= lanes
-            for lane in lanes.nonzero()[0].tolist():
-                executed[lane] = position
-            self._ends[waves[row]] = batch.pc, return_addresses(batch.each_calls()[row])
-        for wave in {*waves} - {waves[row] for row in begin}:
-            self._ends[wave] = batch.pc, self._ends[wave][1]
+        if begin:
+            self._begin(batch, waves, begin, position, where)
+        if len(begin) < len(waves):
+            for wave in {*waves} - {waves[row] for row in begin}:
+                self._ends[wave] = batch.pc, self._ends[wave][1]
         if begin and ELEMENT.match(self.text):
             self._part = self._watched()
         return False
 
+    def _begin(
+        self, batch: WaveBatch, waves: list[int], rows: list[int], position: CodePosition, where: tuple[Any, ...]
+    ) -> None:
+        """Take note of the waves that begin a line."""
+        flags, calls = executing(batch), batch.each_calls()
+        for row in rows:
+            wave = waves[row]
+            self._where[wave] = where
+            self._lines.begin(wave, position, flags[row])
+            self._ends[wave] = batch.pc, return_addresses(calls[row])
+
+    def _place_at(self, pc: int) -> tuple[CodePosition, tuple[Any, ...] | None, bool]:
+        known = self._places.get(pc)
+        if known is None:
+            position = self._running.position(pc)
+            is_set = position.line and not self._running.reader.at(pc).is_prologue
+            place = (position.file, position.line, position.function) if is_set else None
+            known = self._places[pc] = position, place, self._is_located(pc)
+        return known
+
     # --- What compiled code does meanwhile ------------------------------------------------------------------------
+
+    @property
+    def quiet(self) -> QuietCode | None:
+        """What compiled code executes meanwhile; None where Python follows stores."""
+        quiet = self._quiet
+        return None if quiet is None or any(each.is_shared for each in quiet.observers) else quiet  # type: ignore[attr-defined]
+
+    def kind_of(self, address: int) -> Any:
+        """Return the line of an instruction, and what the names of the expression mean there."""
+        if address not in self._kinds:
+            _position, where, is_located = self._place_at(address)
+            means: tuple[Any, ...] = ()
+            with suppress(DwarfGpuError):
+                means = tuple(variable.die for variable in self._running.variables_of(self.text, address))
+            self._kinds[address] = where, is_located, means
+        return self._kinds[address]
+
+    def must_see(self, _address: int, instruction: GpuInstruction) -> bool:
+        """Return whether an instruction leads to another function."""
+        return instruction.name in CALLS or instruction.name in JUMPS
+
+    def has_seen(self, batch: WaveBatch) -> bool:
+        """Return whether waves are in the line that they were in at the last look."""
+        _position, where, is_located = self._place_at(batch.pc)
+        if where is None:
+            return True
+        waves: list[int] = batch.waves.tolist()
+        is_same = self._unlocated.isdisjoint(waves) if is_located else self._unlocated.issuperset(waves)
+        return is_same and all(self._where.get(wave) == where for wave in waves)
+
+    def has_missed(self, batch: WaveBatch, _count: Any) -> None:
+        """Take note that waves have executed instructions unseen."""
+        self._missed.update(batch.waves.tolist())
+
+    def _see_missed(self, batch: WaveBatch) -> None:
+        """Take note of the last instruction of waves, if compiled code has executed it."""
+        if not self._missed or self._quiet is None:
+            return
+        end, waves = self._quiet.before.get(batch.pc, batch.pc), self._missed.intersection(batch.waves.tolist())
+        self._missed -= waves
+        if self._place_at(end)[1] is not None:
+            self._ends.update((wave, (end, self._ends[wave][1])) for wave in waves if wave in self._ends)
 
     @property
     def compiled_part(self) -> WatchedMemory | None:
@@ -461,6 +581,9 @@ class ValueHistory:
             yield row, np.ma.MaskedArray(column[row], idle[row]), np.zeros(batch.lanes, np.uint64)
 
     def _values_of_frames(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any, Any]]:
+        if batch.pc in self._blank:
+            yield from ((row, self._blank[batch.pc], np.zeros(batch.lanes, np.uint64)) for row in rows)
+            return
         machine = self._device.written(batch)
         row_of = {machine.ids[batch.waves[row]]: row for row in rows}
         try:
@@ -472,6 +595,8 @@ class ValueHistory:
             self.type = self.type or values.type
             array = self._one_each(np.ma.asarray(values.array), values)
             keys = self._keys(values, array, batch.lanes)
+            if reason is not None and reason.kind == NO_LOCATION_HERE and self.text.isidentifier():
+                self._blank[batch.pc] = array[0]
             yield from ((row_of[name], array[at], keys[at]) for at, name in enumerate(values.names))
         except DwarfGpuError as error:
             if error.kind == "no_number":
@@ -518,7 +643,7 @@ class ValueHistory:
         unset = self._unset(wave, declared, len(values))
         if unset.any():
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | unset)
-        is_one = len({*keys[~np.ma.getmaskarray(values)].tolist()}) == 1
+        is_one = bool(keys.any()) and len({*keys[~np.ma.getmaskarray(values)].tolist()}) == 1
         if self.lane is not None:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
         latest = self._latest.get((wave, declared))
@@ -526,25 +651,22 @@ class ValueHistory:
             latest = self._latest[wave, declared] = np.ma.MaskedArray(np.zeros_like(values.data), mask=True)
         has_value, is_first = ~np.ma.getmaskarray(values), self._see_places(wave, values, keys, declared, is_one=is_one)
         changed = has_value & (np.ma.getmaskarray(latest) | (latest.data != values.data))
-        latest[changed] = values[changed]
         self._marks[wave, declared] = has_value, self._marks.get((wave, declared), (0, has_value))[1] & ~has_value
-        executed = self._executed.get(wave, [None] * len(values))
-        writers: dict[tuple[str | None, int | None], tuple[CodePosition, list[int]]] = {}
-        for lane, writer in enumerate(place or position for place in executed):
-            writers.setdefault((writer.file, writer.line), (writer, []))[1].append(lane)
-        for writer, lanes in writers.values():
-            if not changed[lanes].any():
-                continue
-            own = values.copy()
-            own[[lane for lane in range(len(own)) if lane not in lanes and not is_first]] = np.ma.masked
-            self._add(wave, None if is_first else writer, own, declared)
+        if not changed.any():
+            return
+        latest[changed] = values[changed]
+        for writer, lanes in self._lines.last(wave, position, len(values)):
+            if changed[lanes].any():
+                own = values.copy()
+                own[~lanes & (not is_first)] = np.ma.masked
+                self._add(wave, None if is_first else writer, own, declared)
 
     def _unset(self, wave: int, declared: tuple[DeclaredAt, ...], lanes: int) -> Any:
         """Return the lanes that have gone past a declaration without executing it."""
-        unset, nobody = np.zeros(lanes, bool), np.zeros(lanes, bool)
+        unset = np.zeros(lanes, bool)
         for place in declared:
             if self._has_code.get(place.line):
-                unset |= ~self._begun.get((wave, place.line), nobody)
+                unset |= ~self._lines.begun(wave, place.line, lanes)
         return unset
 
     def _add(
@@ -614,8 +736,7 @@ class ValueHistory:
         """Return the line of the last instruction; in a function without lines, the one that its lanes have begun."""
         position = self._running.position(self._pc)
         wave, (lane, *_others) = next(iter(writers.items()))
-        begun = self._executed[wave][lane] if wave in self._executed and not position.line else None
-        return begun or position
+        return position if position.line else self._lines.of_lane(wave, lane) or position
 
 
 def _writers(lanes: dict[str, list[int]]) -> Writers:

@@ -39,6 +39,8 @@ WAIT = 50_000
 
 The unit is a microsecond: an instruction takes about 2, and as much for 2,800 lanes more.
 """
+OBSERVED = 50
+"""How many of these an instruction takes that an observer looks at."""
 MOST_PROGRAMS = 64
 """The programs that are kept: waves that change MODE again and again have other ones each time."""
 _TOP = (1 << 64) - 1
@@ -106,7 +108,7 @@ class CompiledForms:
             self.writers = writers_of(self._parts, device.machine.checks.checks)
         self.table = MemoryTable(lambda: [each for part in self._parts for each in part.hidden()])
         self._programs: dict[tuple[int, int, bool | None, Any], FormProgram] = {}
-        """By the start, MODE, where waves run one after the other whether they are many, and what writes forms."""
+        """By the start, MODE, where waves run one after the other whether they are many, and how forms are written."""
         self.guarded: set[int] = set()
         """The addresses of breakpoints whose forms are guarded."""
         self._counts = device.register_counts
@@ -176,7 +178,8 @@ class CompiledForms:
         memory = device.memory
         if not self.begins():
             executed, self._executed = device.executed - self._executed, device.executed
-            CompiledForms._waited += max(executed, 0) * (2 / batch.count + batch.lanes / 1400)
+            own = 2 if device.quiet is None else OBSERVED
+            CompiledForms._waited += max(executed, 0) * (own / batch.count + batch.lanes / 1400)
             return batch
         is_plain = not device.is_observed and device.machine.seed is None and not memory.is_weak
         if not is_plain or not self.table.can_reach_all(memory):
@@ -222,8 +225,10 @@ class CompiledForms:
         """Let a batch that it executes go on; return what it has done, or None if Python executes the instruction."""
         device, cells = self.device, self.cells
         program = self._program(batch.pc, batch.mode)
-        part = device.compiled_part
+        part, quiet = device.compiled_part, device.quiet
         if program is None or not (part is None or part.enter(program, batch)):
+            return None
+        if quiet is not None and not quiet.enters(batch):
             return None
         batch.settle()
         for each in self._parts:
@@ -254,6 +259,8 @@ class CompiledForms:
             batch.calls = batch.called(program.address_of(slot))
         for each in self._parts:  # which are told of loads inside these calls
             each.drain(batch, program)
+        if quiet is not None:
+            quiet.passed(batch, done + batch.states.steps(batch.waves) if reason == TurnExit.TORN else done)
         return self._result(batch, program, reason, done)
 
     def fill(self, program: FormProgram, address: int) -> bool:
@@ -300,8 +307,8 @@ class CompiledForms:
     def _program(self, address: int, mode: int, *, is_by_wave: bool = False) -> FormProgram | None:
         kind = self.device.has_many_waves if is_by_wave else None
         part = self.device.compiled_part
-        writer = None if part is None else part.writers[0]
-        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind, writer))
+        how = None if part is None else part.writers[0], self.device.quiet
+        same = (each for key, each in self._programs.items() if key[1:] == (mode, kind, how))
         program = next((each for each in same if each.has(address)), None)
         if program is not None or address % 4:
             return program
@@ -311,5 +318,5 @@ class CompiledForms:
         if len(self._programs) >= MOST_PROGRAMS:
             self._programs.clear()
         program = FormProgram(self.device, segment, mode, is_by_wave=is_by_wave)
-        self._programs[segment.start, mode, kind, writer] = program
+        self._programs[segment.start, mode, kind, how] = program
         return program

@@ -123,10 +123,13 @@ some.went:
 hold:
   %held = phi i64 [ %number, %some.went ], [ %held.next, %hold ]
   %held.goes = phi ptr [ %stays, %some.went ], [ %slot, %hold ]
+  %held.steps = phi i64 [ %moved, %some.went ], [ 0, %hold ]
   %held.wave.at = getelementptr ptr, ptr %waves, i64 %held
   %held.wave = load ptr, ptr %held.wave.at
   %held.at = getelementptr i8, ptr %held.wave, i64 {int(Place.NEXT)}
   store ptr %held.goes, ptr %held.at
+  %held.steps.at = getelementptr i8, ptr %held.wave, i64 {int(Place.DONE)}
+  store i64 %held.steps, ptr %held.steps.at
   %held.next = add nuw i64 %held, 1
   %more.held = icmp ult i64 %held.next, %count
   br i1 %more.held, label %hold, label %held.all
@@ -160,6 +163,8 @@ behind:
   %parted = or i1 %parted.before, %differs
   %next.at = getelementptr i8, ptr %state, i64 {int(Place.NEXT)}
   store ptr %goes, ptr %next.at
+  %steps.at = getelementptr i8, ptr %state, i64 {int(Place.DONE)}
+  store i64 %steps, ptr %steps.at
   %number.next = add nuw i64 %number, 1
   %more.waves = icmp ult i64 %number.next, %count
   br i1 %more.waves, label %wave, label %all

@@ -25,6 +25,7 @@ from dwarfgpu.isa.semantics.llvm import NotWritten
 if TYPE_CHECKING:
     from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.execution.forms.guarded_forms import Guard
+    from dwarfgpu.execution.forms.quiet_code import QuietCode
     from dwarfgpu.isa.instruction import GpuInstruction
 
 AHEAD = 400
@@ -75,6 +76,9 @@ class FormHost(Protocol):
     def compiled_part(self) -> Any: ...
 
     @property
+    def quiet(self) -> QuietCode | None: ...
+
+    @property
     def is_observed(self) -> bool: ...
 
     @property
@@ -95,6 +99,7 @@ class FormProgram:
         )
         if device.compiled_part is not None:
             self._writer, self._stretch_writer = device.compiled_part.writers
+        self._quiet = device.quiet
         self.start, self.end = segment.start, segment.end
         count = self.slot_count = (self.end - self.start) // 4 + 8
         self.begins = np.zeros(count, bool)
@@ -188,7 +193,8 @@ class FormProgram:
         from dwarfgpu.execution.forms.guarded_forms import GuardedForm
 
         instruction = self._device.instruction(address, self._mode)
-        plain = self._form(instruction, address) if self._writer is FormWriter else None
+        is_plain = self._writer is FormWriter and self._quiet is None
+        plain = self._form(instruction, address) if is_plain else None
         if plain is None or plain.rule & Rule.IS_NOTED:
             return
         can_be_asked = bool(plain.rule & Rule.IN_STEP)
@@ -269,21 +275,22 @@ class FormProgram:
     def fill(self, start: int) -> bool:
         """Fill the slots from an address on, as far as code is reached from there; return whether its own is filled."""
         found: dict[int, WrittenForm] = {}
-        pending = [start]
+        pending, seen = [start], set[int]()
         while pending and len(found) < AHEAD:
             address = pending.pop()
             while len(found) < AHEAD and self.start <= address < self.end:
-                if address in self._tried or address in self._device.breakpoints:
+                if address in self._tried or address in self._device.breakpoints or address in seen:
                     break
-                self._tried.add(address)
                 try:
                     instruction = self.instruction(address)
                 except MachineFault:
                     break
+                is_held = self._quiet is None or self._quiet.holds(address, instruction)
+                (self._tried if is_held else seen).add(address)  # what is not held may be so later
                 meets = self._is_by_wave and self._device.waves_meet(address, self._mode)
                 if meets:
                     self._meet_before(address)
-                form = None if meets else self._form(instruction, address)
+                form = self._form(instruction, address) if is_held and not meets else None
                 if form is not None:
                     is_far = instruction.name in JUMPS and self._device.is_far_branch(instruction, address)
                     found[address] = evolve(form, rule=form.rule | Rule.IS_FAR) if is_far else form
@@ -292,6 +299,9 @@ class FormProgram:
                 if instruction.name in JUMPS or instruction.name in ("s_branch", "s_endpgm", "s_set_vgpr_msb"):
                     break
                 address += instruction.size
+        for stop in () if self._quiet is None else self._quiet.stops & (found.keys() | self._tried):
+            found.pop(stop, None)
+            self.forget(stop)
         self._put(found)
         return start in found
 

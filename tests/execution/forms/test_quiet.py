@@ -1,0 +1,80 @@
+"""What is looked at where lines begin, while waves run as forms, against waves that are interpreted."""
+
+import pytest
+
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.control.value_history import ValueHistory
+from dwarfgpu.execution.launch.launch import machine_for
+from tests.execution.forms.kernel_runs import PROCESSORS, prepared, start, state
+
+COUNT = 64
+
+
+def history_of(path, kernel, hot, texts, lane=None):
+    """Return the rows of histories, what lacks, the state at the end, and how many looks there were."""
+    machine = machine_for(path, kernel)
+    running = Running(start(machine, path, kernel, COUNT))
+    prepared(machine, hot, in_step=True)
+    times, original = [0], ValueHistory.__call__
+
+    def told(self, batch):
+        times[0] += 1
+        return original(self, batch)
+
+    histories = [ValueHistory(running, text, lane=lane) for text in texts]
+    for history in histories:
+        history.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ValueHistory, "__call__", told)
+        running.run()
+    for history in reversed(histories):
+        history.end()
+    assert machine.device.compiled.problem == ""
+    found = [
+        (
+            [(row.time, row.waves, row.position, row.values.tolist(), row.declared, row.writers) for row in each.rows],
+            each.lacking, each.gap, each.lacks_last, each.last_writer,
+        )
+        for each in histories
+    ]  # fmt: skip
+    return (found, state(machine.device)), times[0]
+
+
+CASES = [
+    ("O0", "in_rows", ["k"]),
+    ("O0", "in_rows", ["own[1]", "i"]),
+    ("O0", "col", ["n"]),
+    ("O0", "tiles", ["sum * 2", "k"]),
+    ("O0", "parting", ["sum"]),
+    ("O0", "recursive", ["n"]),
+    ("O0", "long_body", ["x"]),
+    ("O0", "quotients", ["wide"]),
+    ("O0", "tiles", ["t[3]"]),
+    ("O2", "in_rows", ["k"]),
+    ("O2", "tiles", ["sum", "k"]),
+    ("O2", "parting", ["sum"]),
+    ("O2", "long_body", ["y"]),
+    ("O2", "recursive", ["n"]),
+]
+
+
+QUICK = 1, 5, 10
+"""The cases that are also tested without the slow ones, on one processor."""
+
+
+@pytest.mark.parametrize(
+    "processor, number",
+    [
+        pytest.param(processor, number, marks=() if processor == "gfx90a" and number in QUICK else pytest.mark.slow)
+        for processor in PROCESSORS for number in range(len(CASES))
+    ],
+)  # fmt: skip
+def test_values_are_those_of_the_interpreter(build, processor, number):
+    level, kernel, watched = CASES[number]
+    if processor == "gfx803" and level == "O0":
+        pytest.skip("its loads of the stack fail")
+    expected, interpreted = history_of(build(processor, level), kernel, 0, watched)
+    for hot in (1 << 16, 1):
+        found, times = history_of(build(processor, level), kernel, hot, watched)
+        assert found == expected
+        assert times < interpreted or watched == ["t[3]"]
