@@ -8,7 +8,7 @@ from pathlib import Path
 from dwarfgpu.compilers.clang import Clang
 from dwarfgpu.targets.target import Target
 
-_OWN = Path(__file__).parent / "library"
+_OWN = Path(__file__).parent / "library" / "include"
 _NAME = "hip/hip_runtime.h"
 _FOLDERS = ("-I", "-isystem", "-idirafter")
 ROCM = "--rocm-path="

@@ -282,7 +282,7 @@ class Library:
     def key(self, part: str) -> bytes:
         """Return the hash of all that the bitcode of a part depends on."""
         said = (self._clang.banner, self._clang.path, *self._words(part), part)
-        headers = _FOLDER.glob("hip/*.h" if part == _TEXTURES else "*.h")
+        headers = _FOLDER.glob("include/hip/*.h" if part == _TEXTURES else "*.h")
         sources = (path.read_bytes() for path in (*sorted(headers), _FOLDER / part))
         return hashlib.sha256(b"\0".join((*(word.encode(errors="replace") for word in said), *sources))).digest()
 

@@ -13,6 +13,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.errors import MalformedFile
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.targets.resolve import resolve
 from tests.builders import float_models
@@ -668,3 +669,9 @@ def test_infinity_needs_no_other_header(heads, tmp_path):
     kernel = dwarfgpu.launch(str(path), "k", ["zeros(2)"], grid=1, work_group=1)
     kernel.run()
     assert np.array_equal(kernel.buffers["out"], np.float32([-np.inf, np.nan]), equal_nan=True)
+
+
+def test_headers_of_the_library_are_not_those_of_programs(tmp_path):
+    (path := tmp_path / "k.hip").write_text('#include "common.h"\n__global__ void k(float *out) { out[0] = 1; }\n')
+    with pytest.raises(MalformedFile, match=r"'common\.h' file not found"):
+        compile_source(str(path), Recipe("gfx1100", "2"))

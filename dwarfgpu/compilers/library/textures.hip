@@ -1,7 +1,7 @@
 /* The functions of images of ROCm's device library (__ockl_image_*): an object is the description of hip_textures.h, which
    has what a sampler would have. There are no mipmaps, so the only level is the first. */
 #define DG_PROGRAM /* for the types of textures */
-#include "hip/hip_runtime.h"
+#include "include/hip/hip_runtime.h"
 typedef float V2 __attribute__((ext_vector_type(2)));
 typedef float V4 __attribute__((ext_vector_type(4)));
 typedef int I2 __attribute__((ext_vector_type(2)));
