@@ -11,7 +11,7 @@ from dwarfgpu.cli.running import begun_histories, check_followed, check_of_seeds
 from dwarfgpu.compilers import BUILD, SOURCES
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER
-from dwarfgpu.render.layout import fitted, shown
+from dwarfgpu.render.layout import fitted, ranges_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,13 +57,14 @@ def execute_program(session: Session, options: Any) -> int:
     if text := interpreted_text():
         session.hint(text)
     report = ProgramReport(options.program, session.tell, session.output(), options.profile, options.core)
-    looks = _Looks(session, options, report)
-    run = partial(_run_once, words, options, report, looks)
+    looks, chosen = _Looks(session, options, report), _Chosen(options)
+    run = partial(_run_once, words, options, report, looks, chosen)
     status = run(options.seed) if options.seeds is None else _run_seeds(session, options, run)
     report.end()
     for name in files:
         report.write(name)
     lacks_answer = looks.end()
+    chosen.check()
     return status or (NO_ANSWER if report.has_errors or lacks_answer else 0)
 
 
@@ -81,6 +82,7 @@ def _run_once(
     options: Any,
     report: ProgramReport,
     looks: _Looks,
+    chosen: _Chosen,
     seed: int | None,
     *,
     is_apart: bool = False,
@@ -89,7 +91,7 @@ def _run_once(
     """Run a program to its end; return its exit status."""
     from dwarfgpu.runtimes.started import StartedProgram
 
-    begin = partial(_program, options=options, report=report, looks=looks, seed=seed)
+    begin = partial(_program, options=options, report=report, looks=looks, chosen=chosen, seed=seed)
     started = StartedProgram(
         words, begin, targets=options.target or (), debug=options.g, is_apart=is_apart, output=output
     )
@@ -209,32 +211,66 @@ def words_to_fault(options: Any) -> list[str]:
     return [*given, "-ex", "continue", "--args", options.program, *options.rest]
 
 
+class _Chosen:
+    """The launches that ``--kernel`` and ``--launch`` choose; all of them without these options."""
+
+    def __init__(self, options: Any) -> None:
+        self._kernels, self._numbers = set(options.kernel or ()), set(options.launch or ())
+        self._found: dict[str, set[int]] = {}
+        """The numbers of all launches, by the kernel."""
+        self._met: set[str | int] = set()
+        """What chose one of them."""
+
+    def has(self, launch: HostLaunch) -> bool:
+        """Return whether a launch is one of them."""
+        is_named = not self._kernels or bool(self._kernels & {launch.short_name, launch.kernel})
+        return is_named and (not self._numbers or launch.number in self._numbers)
+
+    def note(self, launch: HostLaunch) -> None:
+        """Take note of a launch of the program."""
+        self._found.setdefault(launch.short_name, set()).add(launch.number)
+        if self.has(launch):
+            self._met |= {launch.short_name, launch.kernel, launch.number}
+
+    def check(self) -> None:
+        """Refuse what has chosen no launch."""
+        for each in (*sorted(self._kernels), *sorted(self._numbers)):
+            if each not in self._met:
+                what = f"--launch {each}" if isinstance(each, int) else f"--kernel {each[:60]}"
+                raise UsageError(f"{what} chose no launch", kind="no_launch", hint=self._hint())
+
+    def _hint(self) -> str:
+        kernels = (f"{shown(name)} ({ranges_text(sorted(numbers))})" for name, numbers in sorted(self._found.items()))
+        return f"the program launched {', '.join(kernels) or 'no kernel'}"
+
+
 def _program(
-    kind: type[CallingProgram], number: int, options: Any, report: ProgramReport, looks: _Looks, seed: int | None
+    kind: type[CallingProgram],
+    number: int,
+    options: Any,
+    report: ProgramReport,
+    looks: _Looks,
+    chosen: _Chosen,
+    seed: int | None,
 ) -> CallingProgram:
     """Return a process with a device of its own, whose launches are executed and reported."""
 
-    def is_chosen(launch: HostLaunch) -> bool:
-        names = options.kernel or ()
-        return (not names or launch.short_name in names or launch.kernel in names) and (
-            not options.launch or launch.number in options.launch
-        )
-
     def execute(device: ProgramDevice, launch: HostLaunch) -> None:
         report.begin(launch)
-        if looks.is_asked and is_chosen(launch):
+        if looks.is_asked and chosen.has(launch):
             assert launch.running is not None  # noqa: S101 (it is about to run)
             looks.begin(launch)
             launch.halt = launch.running.run()
         device.finish(launch)
 
     def reported(launch: HostLaunch) -> None:
+        chosen.note(launch)
         report.launch(program, launch)
         looks.finish()
 
     device = _device(options, options.check, seed)
-    device.execute, device.is_checked, device.is_lazy = execute, is_chosen, options.lazy
-    device.is_traced = lambda launch: options.trace == "lines" and options.check is None and is_chosen(launch)
+    device.execute, device.is_checked, device.is_lazy = execute, chosen.has, options.lazy
+    device.is_traced = lambda launch: options.trace == "lines" and options.check is None and chosen.has(launch)
     if options.target:
         device.target, *others = options.target
         device.others = (*others,)

@@ -289,6 +289,10 @@ def _go_on_in_program(
             halt = debugging.go_on() if not debugging.has_ended else None
             if halt is not None and not halt.has_ended:
                 return stopped(debugger, debugging, halt)
+            for text in debugging.dprinted if not arguments.form else ():  # what became of breakpoints in this launch
+                if text not in debugger.told:
+                    debugger.told.add(text)
+                    debugger.output.write(text)
         stops.halt = None
         running = whole.go_on()
         if running is None:

@@ -146,11 +146,12 @@ def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
     found: list[Any] = []
     accessed = access.expression or " ".join(re.findall(r"\[([^\]]*)", fault.line or ""))
     own = [row for row in fault.values if row[0] in re.findall(r"\w+", accessed)]
+    parts = [row for row in fault.values if row not in own and row[0] in accessed]  # `p[i].cell` before `i`
     is_spill = access.overflows and not accessed  # what the source names has no part in it
     calls = [] if is_spill else [(each.frame, each.values, each.line or "") for each in fault.callers]
     try:
         debugging.history.fill(until)
-        for frame, rows, line in ((fault.frame, own, accessed), *calls):
+        for frame, rows, line in ((fault.frame, parts, accessed), (fault.frame, own, accessed), *calls):
             parameters = {each.name for each in frame.variables() if each.kind == PARAMETER}
             names = sorted((row[0] for row in rows), key=parameters.__contains__)
             for name, text in ((each, text) for each in names for text in _members(each, line)):

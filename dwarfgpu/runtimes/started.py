@@ -43,7 +43,11 @@ def check_program(words: Sequence[str]) -> None:
     """Refuse a program that cannot be started."""
     check_system()
     if shutil.which(words[0]) is None:
-        hint = f"./{words[0]} names a program in this folder" if os.path.isfile(words[0]) else None
+        name, hint = words[0], None
+        if name.endswith(".py") and os.path.isfile(name):
+            hint = f"`dwarfgpu exec python {name}` runs the script"
+        elif os.path.isfile(name):
+            hint = f"{name} cannot be executed" if "/" in name else f"./{name} names a program in this folder"
         raise UsageError(f"there is no program {words[0]!r}", kind="no_program", hint=hint)
 
 

@@ -330,6 +330,18 @@ def test_the_member_that_is_null_and_the_one_that_has_changed_are_named(run, cal
     assert "`v` was last changed" not in text
 
 
+def test_an_index_in_memory_has_changed_rather_than_the_variables_that_lead_to_it(run, tmp_path):
+    (source := tmp_path / "cells.cl").write_text("""kernel void cells(global int *cell, global int *count) {
+  int i = get_global_id(0);
+  cell[i] = i * 1000000;
+  count[cell[i]] = 1;
+}""")
+    words = "run", source, "cells", "--grid", 8, "--work-group", 8, "zeros(8,i4)", "zeros(8,i4)"
+    text = " ".join(run(*words)[1].split())
+    assert re.search(r"`cell\[i\]` was last changed at \S+cells.cl:3, from 0 to 1000000 \(wave 1, lane 1\)", text)
+    assert "`i` was last changed" not in text
+
+
 def test_a_call_that_has_returned_is_no_access_in_flight(run, calls, tmp_path):
     """Its stores may be, and those of variables in private memory have not failed."""
     state, core = tmp_path / "s.json", tmp_path / "c.core"

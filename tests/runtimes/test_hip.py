@@ -394,6 +394,13 @@ def test_which_launches_are_checked(built: Callable[[str], Path]) -> None:
         assert ("lost update" in said) == is_found
 
 
+def test_a_choice_without_a_launch_is_an_error(built: Callable[[str], Path]) -> None:
+    done = dwarfgpu("exec", "--kernel=raced", "--kernel=race", built("wrong"), "race")
+    assert done.returncode == 2
+    assert "error: --kernel race chose no launch\nhint: the program launched raced (1)" in done.stderr
+    assert "--launch 7 chose no launch" in dwarfgpu("exec", "--launch=7", built("wrong"), "race").stderr
+
+
 def test_programs_that_cannot_be_started(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_bytes(b"\0no format")

@@ -394,6 +394,14 @@ def test_an_element_in_shared_memory_is_watched(run: Runs) -> None:
     assert done.stdout.count("New value") == 1
 
 
+def test_going_back_stops_where_a_watched_tensor_was_assigned(run: Runs) -> None:
+    commands = "break add.py:18 if nosuch", "break add.py:18", "run", "delete", "watch b[3]", *2 * ("reverse-continue",)
+    done = debugged(run, *commands)
+    assert "Error in re-setting breakpoint 1: no variable `nosuch` in add" in done.stdout
+    assert "Old value = 1\nNew value = <the program has not assigned b>\n" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("New value") == 1
+
+
 def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:
     """A kernel is entered where its parameters are set; no stop is between two values."""
     commands = ("break add", "run", "info args", "watch b[3]", *4 * ("continue",))

@@ -200,7 +200,8 @@ def check_names(text: str, *, is_weak: bool) -> frozenset[str]:
     """Return the checks of a list such as ``race,barrier``, or ``all``; memory that is weak has none."""
     if is_weak:
         raise UsageError("checks and weak memory do not go together", hint="leave out --weak-memory")
-    names = MISTAKES if text == "all" else [name.strip() for name in text.split(",")]
+    given = [name.strip() for name in text.split(",")]
+    names = [*(name for name in given if name != "all"), *(MISTAKES if "all" in given else ())]
     for name in names:
         if name not in CHECKS:
             hint = nearest_hint(name, CHECKS, f"the checks are {', '.join(CHECKS)}, or all")

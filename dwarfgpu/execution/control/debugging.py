@@ -135,7 +135,7 @@ class Debugging:
                 try:
                     (self.insert if point.watched is None else self._watch_again)(point)
                 except DwarfGpuError as error:  # one that was set before there was a launch
-                    if is_one_of_many:
+                    if is_one_of_many and not self._is_here(point.text):
                         continue
                     self.dprinted.append(f"Error in re-setting breakpoint {point.number}: {error.message}\n")
 
@@ -199,6 +199,13 @@ class Debugging:
         point.addresses, point.holds = addresses, lambda arrival: self._stopping(point, arrival)
         point.guard = lambda batch: self.running.guard(point.condition, batch)
         self.device.add_breakpoint(point)
+
+    def _is_here(self, place: str) -> bool:
+        """Return whether this launch has a place."""
+        try:
+            return self.running.moved_text(place, self.running.stops(place)) is None
+        except DwarfGpuError:
+            return False
 
     def remove(self, point: Breakpoint) -> None:
         """Let no wave stop there any more."""
@@ -753,7 +760,9 @@ class Debugging:
         def observe(batch: WaveBatch) -> bool:
             if process_time() > until:
                 raise TimeoutError
-            if not watcher:  # the stretch begins
+            if not watcher:  # the stretch begins, and the machine has the registers of another time
+                for each in (*(each for each, _reason in device.every_batch()), batch):
+                    device.written(each)
                 watcher.append(Watcher(device, watched, self.running.reader, tell, tell_same))
                 watcher[0].start()
             watcher[0](batch)

@@ -438,7 +438,9 @@ class Evaluator:
             operand = self._convenience(remembered, node.name)
         if operand is None:
             hint = "registers are named as the target names them, such as $pc, $exec or $v4"
-            raise self.error(node, f"there is no register ${node.name[:80]}", hint=hint, kind="no_register")
+            error = UnknownName(self.text, node.position, f"there is no register ${node.name[:80]}", hint=hint)
+            error.kind = "no_register"
+            raise error
         return operand
 
     def _may_set(self, name: str) -> bool:

@@ -361,6 +361,7 @@ def test_a_machine_checks_what_is_launched_later(built):
     machine, counts = machine_for(path, "in_group"), []
     with pytest.raises(UsageError, match="there is no check 'rase'"):
         machine.check = "rase"
+    assert f.check_names("nan, all", is_weak=False) == {*f.MISTAKES, "nan"}
     for check in ("race", "race", None):
         machine.check = check
         running = Running(launch(machine, path, "in_group", **options))

@@ -272,6 +272,7 @@ def test_bytes_between_members_do_not_tell_waves_apart():
 def test_waves_without_an_expression_are_items_of_the_state(attached):
     assert "all_waves takes an expression" in str(raised(UsageError, all_waves, attached))
     assert "no variable `nosuch` in" in str(raised(KeyError, all_waves, attached, "nosuch"))
+    assert "there is no register $nosuch" in str(raised(KeyError, all_waves, attached, "$nosuch"))
     assert "a str has no waves" in str(raised(UsageError, all_waves, "blur.core", "lane"))
 
 
