@@ -243,8 +243,8 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 173.82, "all of these")
-TESTS = Budget("../tests", 90, 99.64, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 173.81, "all of these")
+TESTS = Budget("../tests", 90, 99.6, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.75, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""

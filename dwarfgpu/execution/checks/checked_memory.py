@@ -370,18 +370,24 @@ class CheckedMemory(MemoryAccess):
             instruction = self.instruction(address)
             self._sites[address] = self._site(instruction, actions.action_of(instruction, self.generation), address)
         self.races.begin(batch, self._sites[address], issued)
+        others = self.bounds, self.align
+        self.bounds = self.align = None  # they have looked at it already
         for space, size, places in parts:
-            if not space:
-                self._wave_access(GLOBAL, places, size, "load")
-                continue
-            near = None
-            if space == LOCAL and not size & 3:
-                near = self._local_index(batch, places.astype(np.uint32), (0,), size >> 2)
-            if near is not None:
-                self.races.read_places(self.local, near, 0, batch.mask, size >> 2)
-                continue
-            for place in self._places(batch, space, places.view(np.int64) if space == LOCAL else places, size):
-                self._told(batch, place, size, READ)
+            self._tell_of_part(batch, space, size, places)
+        self.bounds, self.align = others
+
+    def _tell_of_part(self, batch: Any, space: str, size: int, places: Lanes) -> None:
+        if not space:
+            self._wave_access(GLOBAL, places, size, "load")
+            return
+        near = None
+        if space == LOCAL and not size & 3:
+            near = self._local_index(batch, places.astype(np.uint32), (0,), size >> 2)
+        if near is not None:
+            self.races.read_places(self.local, near, 0, batch.mask, size >> 2)
+            return
+        for place in self._places(batch, space, places.view(np.int64) if space == LOCAL else places, size):
+            self._told(batch, place, size, READ)
 
     @property
     def looks_at_waits(self) -> bool:

@@ -33,22 +33,25 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.tables import is_gfx12_5
 
 
-def write_access(writer: FormWriter, instruction: GpuInstruction) -> bool:
-    """Write an access to memory; return whether the instruction is one."""
+def is_access(instruction: GpuInstruction) -> bool:
+    """Return whether an instruction is an access to memory, which ends its checks itself."""
+    return shape_of(instruction.name) is not None or SCALAR_LOAD.match(instruction.name) is not None
+
+
+def write_access(writer: FormWriter, instruction: GpuInstruction) -> None:
+    """Write an access to memory."""
     name, modifiers = instruction.name, instruction.modifiers
     if (scalar := SCALAR_LOAD.match(name)) is not None:
         _write_scalar_load(writer, instruction, scalar)
-        return True
+        return
     shape = shape_of(name)
-    if shape is None or instruction.encoding == "SMEM":
-        return False
+    assert shape is not None  # noqa: S101 (it is an access)
     if any(modifiers.get(each) for each in ("gds", "tfe", "lds")) or "_lds_" in name:
         raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
     if shape.action in ("load", "store"):
         _write_move(writer, instruction, shape)
     else:
         _write_atomic(writer, instruction, shape)
-    return True
 
 
 @frozen
@@ -80,12 +83,12 @@ def _write_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
     if _write_private_row(writer, instruction, shape, registers, is_load=is_load):
         return
     if shape.space == LOCAL and shape.size == 4:
-        find = partial(_local_move, writer, instruction, shape, is_load=is_load)
+        find = partial(_local_move, instruction=instruction, shape=shape, is_load=is_load)
     else:
-        find = partial(_found_move, writer, instruction, shape, half, is_load=is_load)
-    move, finish = find(), writer.beside(find, len(registers), is_load=is_load)
+        find = partial(_found_move, instruction=instruction, shape=shape, half=half, is_load=is_load)
+    move = find(writer)
+    writer.beside(find, len(registers), is_load=is_load)
     writer.end_checks()
-    finish()
     move([writer.know(register) if is_load else writer.row(register)[0] for register in registers])
 
 
@@ -180,13 +183,12 @@ def _write_private_row(
     """Write an access to dwords of private memory at one offset of all lanes; return whether it is one."""
     if shape.size != 4 or shape.space not in (SCRATCH, BUFFER):
         return False
-    find = partial(_scratch_row if shape.space == SCRATCH else stack_row, writer, instruction, shape.count)
-    found = find()
+    find = partial(_scratch_row if shape.space == SCRATCH else stack_row, instruction=instruction, count=shape.count)
+    found = find(writer)
     if found is None:
         return False
-    finish = writer.beside_rows(found, find, registers, is_load=is_load)
-    writer.end_checks(is_private=True)
-    finish()
+    writer.beside_rows(found, find, registers, is_load=is_load)
+    writer.end_checks(is_seen=False)
     (line, step), whole = found, writer.vectors.type(WORD)
     for number, register in enumerate(registers):
         line = writer.at(line, step) if number else line
@@ -362,13 +364,12 @@ def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: Access
     places = _places(writer, instruction, shape)
     _check_alignment(writer, places, shape)
 
-    def find() -> Move:
+    def find(writer: FormWriter) -> Move:
         found = _Places(_places(writer, instruction, shape).start, "4")
         return lambda rows: _move_dwords(writer, READ, found, words, rows[0])
 
-    finish = writer.beside(find, words, is_load=True)
+    writer.beside(find, words, is_load=True)
     writer.end_checks()
-    finish()
     kind, number = f"u{8 * shape.size}", f"{shape.number}{8 * shape.size}"
     rows = [[writer.row(register + word)[0] for word in range(words)] for register in sources]
     target = writer.vector_register(destination) if returns and destination is not None else None
@@ -426,15 +427,14 @@ def _write_scalar_load(writer: FormWriter, instruction: GpuInstruction, match: r
     address = one.operate("add", LONG, address, writer.signed_number(number))
     writer.refuse_unless(one.operate("icmp eq", LONG, one.operate("and", LONG, address, "3"), "0"))
 
-    def find() -> str:
+    def find(writer: FormWriter) -> str:
         place = writer.resolved_word(address, size * count)
         writer.refuse_unless(one.operate("icmp ne", LONG, place, "0"))
         return writer.ir.put(f"inttoptr i64 {place} to ptr")
 
-    pointer, first = find(), register_of(destination)
-    finish = writer.beside_words(find, first, count)
+    pointer, first = find(writer), register_of(destination)
+    writer.beside_words(find, first, count)
     writer.end_checks()
-    finish()
     values = [writer.load("i32", writer.at(pointer, str(4 * word)), 1) for word in range(count)]
     writer.set_words(first, values)
 

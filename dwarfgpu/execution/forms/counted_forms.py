@@ -107,8 +107,8 @@ class CountedForm(FormWriter):
         more = "" if space == LOCAL else f", i64 {size}, i64 {7 if self.generation >= 10 else 6}"
         self._reached.append((TURNS if space == LOCAL else ROW_LINES if is_row else LINES, places, more))
 
-    def end_checks(self, *, is_private: bool = False) -> None:
-        super().end_checks(is_private=is_private)
+    def end_checks(self, *, is_seen: bool = True) -> None:
+        super().end_checks(is_seen=is_seen)
         reached, self._reached = self._reached, []
         lanes = self.active_lanes() if reached else ""
         for function, places, more in reached:

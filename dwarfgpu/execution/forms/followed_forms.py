@@ -1,4 +1,4 @@
-"""Forms of waves that have a state beside theirs, which says something of each register and of memory.
+"""Forms of waves that have states beside theirs, which say something of each register and of memory.
 
 There a vector register has a byte, which is 0 if nothing is to be said of any lane: most forms read only those bytes.
 """
@@ -6,54 +6,41 @@ There a vector register has a byte, which is 0 if nothing is to be said of any l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from dwarfgpu.execution.batch import VCC
 from dwarfgpu.execution.checks.touched_cells import SCC, Cell
 from dwarfgpu.execution.forms import layout
 from dwarfgpu.execution.forms.form_writer import WORD, FormWriter
 from dwarfgpu.execution.forms.layout import Place
+from dwarfgpu.isa.instruction import GpuInstruction
 
 
 class FollowedForm(FormWriter):
     """Writes the form of an instruction of such waves."""
 
-    BESIDE: ClassVar[Place]
-    """Where the state of a wave has the address of the one beside it."""
-
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._beside = ""
-        """The state beside that of the wave, once it is needed."""
-        self._offsets: dict[Cell, list[str]] = {}
-        """Where the registers are that the instruction touches, each time that it does."""
-        self._values: dict[int, str] = {}
-        """The numbers of the slot that there are."""
+        self._states: dict[Place, str] = {}
+        """The states beside that of the wave that are needed."""
+        self._offsets: dict[Cell, str] = {}
+        """Where the registers are that the instruction touches, as far as they have been looked at."""
 
-    # --- Registers ------------------------------------------------------------------------------------------------
+    def begin(self, instruction: GpuInstruction) -> None:
+        self._offsets = {}
+        super().begin(instruction)
 
-    def followed(self) -> str:
-        """Return the state beside that of the wave."""
-        if not self._beside:
-            self._beside = self.load("ptr", self.at("%wave", str(int(self.BESIDE))), 8)
-        return self._beside
-
-    def number(self, value: int) -> str:
-        if self.state != "%wave" and value in self._values:
-            return self._values[value]
-        self._values[value] = super().number(value)
-        return self._values[value]
+    def followed(self, place: Place) -> str:
+        """Return the state beside that of the wave of which a place has the address."""
+        if place not in self._states:
+            self._states[place] = self.load("ptr", self.at("%wave", str(int(place))), 8)
+        return self._states[place]
 
     def scalar_number(self, register: int) -> str:
-        return self._again(("s", register)) or super().scalar_number(register)
+        return self._offsets.get(("s", register)) or super().scalar_number(register)
 
     def row_offset(self, register: int) -> str:
-        return self._again(("v", register)) or super().row_offset(register)
-
-    def _again(self, cell: Cell) -> str:
-        """Return where a register is that has been looked at; each operand has a number of its own."""
-        known = self._offsets.get(cell, [""])
-        return known.pop(0) if len(known) > 1 else known[0]
+        return self._offsets.get(("v", register)) or super().row_offset(register)
 
     def cells(self, cells: Iterable[Cell]) -> Iterator[Cell]:
         """Yield registers as states have them: accumulation registers are behind the others, masks are words."""
@@ -70,24 +57,35 @@ class FollowedForm(FormWriter):
             found = self.one.operate("or", WORD, found, word)
         return found
 
-    def word_of(self, cell: Cell) -> str:
-        """Return what the state beside says of a scalar register."""
-        return self.load("i32", self.word_place(cell))
-
-    def word_place(self, cell: Cell) -> str:
-        """Return where the state beside has a scalar register."""
+    def word_place(self, place: Place, cell: Cell) -> str:
+        """Return where a state has a scalar register."""
         if cell == SCC:
-            return self.at(self.followed(), str(4 * layout.SCC))
-        index = super().scalar_number(cell[1])
-        self._offsets.setdefault(cell, []).append(index)
-        return self.ir.put(f"getelementptr i32, ptr {self.followed()}, i64 {index}")
+            return self.at(self.followed(place), str(4 * layout.SCC))
+        index = self._offsets[cell] = self.scalar_number(cell[1])
+        return self.ir.put(f"getelementptr i32, ptr {self.followed(place)}, i64 {index}")
 
-    def byte_of(self, cell: Cell) -> tuple[str, str]:
-        """Return where a vector register is in a state, and its byte in the one beside."""
-        offset = super().row_offset(cell[1])
-        self._offsets.setdefault(cell, []).append(offset)
-        byte = self.load("i8", self.row_in(self.followed(), offset)[1], 1)
-        return offset, self.ir.put(f"zext i8 {byte} to i32")
+    def row_beside(self, place: Place, cell: Cell) -> tuple[str, str]:
+        """Return where a state has a vector register, and where it has the byte of that."""
+        return self.row_in(self.followed(place), self.offset(cell))
+
+    def offset(self, cell: Cell) -> str:
+        """Return where a vector register is in all states."""
+        self._offsets[cell] = self.row_offset(cell[1])
+        return self._offsets[cell]
+
+    def said_of(self, place: Place, cell: Cell) -> str:
+        """Return what a state says of a scalar register, or the byte of a vector register."""
+        if cell[0] != "v":
+            return self.load("i32", self.word_place(place, cell))
+        byte = self.load("i8", self.row_beside(place, cell)[1], 1)
+        return self.ir.put(f"zext i8 {byte} to i32")
+
+    def clear_words(self, place: Place, cells: Iterable[Cell]) -> None:
+        """Write that nothing is to be said of scalar registers among some."""
+        for first, count in runs(each for each in cells if each[0] != "v"):
+            start = self.word_place(place, first)
+            for number in range(count):
+                self.ir.do(f"store i32 0, ptr {self.at(start, str(4 * number))}, align 4")
 
 
 def runs(cells: Iterable[Cell]) -> list[tuple[Cell, int]]:

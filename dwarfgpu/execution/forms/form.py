@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.forms.accesses import write_access
+from dwarfgpu.execution.forms.accesses import is_access, write_access
 from dwarfgpu.execution.forms.branches import write_branch
 from dwarfgpu.execution.forms.form_writer import REFUSED, FormWriter
 from dwarfgpu.execution.forms.layout import Rule
 from dwarfgpu.execution.forms.operations import write_operation
 from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import GpuInstruction
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 
 
 @frozen
@@ -37,11 +37,15 @@ def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, beh
     Raise `UnknownInstruction` or `NotWritten` where it has none: then Python executes the instruction.
     """
     writer.begin(instruction)
-    if not is_idle(instruction) and write_branch(writer, instruction, before, behind):
-        return _form(writer)
-    is_written = is_idle(instruction) or write_operation(writer, instruction) or write_access(writer, instruction)
-    if not is_written:
-        raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
+    if is_access(instruction):
+        write_access(writer, instruction)
+    else:
+        if instruction.name not in CALLS | JUMPS:
+            writer.end_checks(is_seen=False)
+        if not is_idle(instruction) and write_branch(writer, instruction, before, behind):
+            return _form(writer)
+        if not is_idle(instruction) and not write_operation(writer, instruction):
+            raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
     writer.go_behind(instruction.size)
     return _form(writer)
 

@@ -52,7 +52,10 @@ class FormWriter:
         self.rule = Rule(0)
         self._is_last = True
         """Whether the instruction is the last one of the function."""
-        self._label = "entry"
+        self._is_asked, self._can_be_asked_before = False, True
+        """Whether a check lets waves be asked, and whether the first instruction of a stretch can be asked for it."""
+        self._changes: list[Callable[[], None]] = []
+        """What writes the changes that checks make, once no wave refuses the instruction any more."""
         self._rooms: dict[str, str] = {}
 
     # --- Text -----------------------------------------------------------------------------------------------------
@@ -71,7 +74,6 @@ class FormWriter:
     def go_on(self, name: str) -> None:
         """Begin a basic block that only what is before it leads to."""
         self.ir.label(name)
-        self._label = name
 
     def jump(self, name: str) -> None:
         self.ir.do(f"br label %{name}")
@@ -111,11 +113,24 @@ class FormWriter:
         """Let Python execute the instruction."""
         self.ir.do(REFUSED)
 
-    def end_checks(self, *, is_private: bool = False) -> None:
-        """Return if the instruction was only asked whether it refuses; those of private memory are not asked."""
-        if is_private:
-            return
-        self.rule |= Rule.IN_STEP
+    def ask(self, *, before: bool = False) -> None:
+        """Let waves be asked whether they refuse the instruction; maybe before the first one of a stretch."""
+        self._is_asked, self._can_be_asked_before = True, self._can_be_asked_before and before
+
+    def end_checks(self, *, is_seen: bool = True) -> None:
+        """Return if a wave was only asked whether it refuses the instruction, which other waves may see.
+
+        Of others it is asked only if a check wants that. Behind it are the changes that checks make.
+        """
+        if is_seen or self._is_asked:
+            self.rule |= Rule.IN_STEP if is_seen or not self._can_be_asked_before else Rule.IN_STEP | Rule.IS_CHECKED
+            self.return_if_asked()
+        changes, self._changes = self._changes, []
+        for change in changes:
+            change()
+
+    def return_if_asked(self) -> None:
+        """Return if a wave was only asked."""
         asked, go = self.ir.name("asked"), self.ir.name("go")
         self.fork("%probe", asked, go)
         self.label(asked)
@@ -143,7 +158,7 @@ class FormWriter:
         head, behind = self.ir.name("lane"), self.ir.name("behind")
         left, rest = f"%{self.ir.name('left')}", f"%{self.ir.name('rest')}"
         mask = self.active_lanes()
-        before = self._label
+        before = self.ir.block
         self.fork(self.one.operate("icmp eq", LONG, mask, "0"), behind, head)
         self.label(head)
         at = len(self.ir.lines)
@@ -151,7 +166,7 @@ class FormWriter:
         yield number
         less = self.one.operate("sub", LONG, left, "1")
         self.ir.do(f"{rest} = and i64 {left}, {less}")
-        self.ir.lines.insert(at, f"  {left} = phi i64 [ {mask}, %{before} ], [ {rest}, %{self._label} ]")
+        self.ir.lines.insert(at, f"  {left} = phi i64 [ {mask}, %{before} ], [ {rest}, %{self.ir.block} ]")
         self.fork(self.one.operate("icmp ne", LONG, rest, "0"), head, behind)
         self.label(behind)
 
@@ -168,7 +183,7 @@ class FormWriter:
         """Write how a number in memory, which other threads may change, becomes another; return what it was."""
         again, behind, seen = self.ir.name("again"), self.ir.name("changed"), f"%{self.ir.name('seen')}"
         first = self.ir.put(f"load atomic {kind}, ptr {place} monotonic, align {size}")
-        before = self._label
+        before = self.ir.block
         self.jump(again)
         self.go_on(again)
         old = self.ir.put(f"phi {kind} [ {first}, %{before} ], [ {seen}, %{again} ]")
@@ -200,21 +215,19 @@ class FormWriter:
     # --- What checks add ------------------------------------------------------------------------------------------
 
     def begin(self, instruction: GpuInstruction) -> None:
-        """Write what is to be done before an instruction: here nothing."""
+        """Write the checks that an instruction begins with: here none."""
+        self._is_asked, self._can_be_asked_before = False, True
 
-    def beside(self, find: Callable[[], Move], count: int, *, is_load: bool) -> Callable[[], None]:
-        """Write what is to be done beside a move of some dwords; return what writes it behind all checks."""
-        return nothing
+    def beside(self, find: Callable[[FormWriter], Move], count: int, *, is_load: bool) -> None:
+        """Write the checks of a move of some dwords, which a writer finds: here none."""
 
     def beside_rows(
-        self, found: Rows, find: Callable[[], Rows | None], registers: list[int], *, is_load: bool
-    ) -> Callable[[], None]:
-        """Do the same beside a move between registers and rows of private memory."""
-        return nothing
+        self, found: Rows, find: Callable[[FormWriter], Rows | None], registers: list[int], *, is_load: bool
+    ) -> None:
+        """Write the checks of a move between registers and rows of private memory."""
 
-    def beside_words(self, find: Callable[[], str], first: int, count: int) -> Callable[[], None]:
-        """Do the same beside a load of some words to scalar registers."""
-        return nothing
+    def beside_words(self, find: Callable[[FormWriter], str], first: int, count: int) -> None:
+        """Write the checks of a load of some words to scalar registers."""
 
     def look_at_local(self, places: str) -> None:
         """Write what is to be looked at where lanes reach local memory."""
@@ -472,10 +485,6 @@ class FormWriter:
         place, known = self.row(register)
         self.ir.do(f"store i8 1, ptr {known}")
         return place
-
-
-def nothing() -> None:
-    """Nothing is to be done."""
 
 
 def lane_numbers(kind: str, numbers: Iterable[int]) -> str:

@@ -17,18 +17,16 @@ Guard = Callable[[Any], None]
 class GuardedForm(FormWriter):
     """Writes such a form. What it looks at are numbers of the text, not of the slot."""
 
-    def __init__(self, guards: Iterable[Guard], *, can_be_asked: bool, **options: Any) -> None:
-        """With ``can_be_asked`` the instruction itself returns where it is only asked whether it refuses."""
+    def __init__(self, guards: Iterable[Guard], **options: Any) -> None:
         super().__init__(**options)
-        self._guards, self._can_be_asked = guards, can_be_asked
+        self._guards = guards
 
     def begin(self, instruction: GpuInstruction) -> None:
         super().begin(instruction)
         for guard in self._guards:
             guard(self)
-        if not self._can_be_asked:
-            self.end_checks()
-        self.rule |= Rule.IN_STEP | Rule.IS_ASKED
+        self.ask()
+        self.rule |= Rule.IS_ASKED
 
     def known_word(self, number: int) -> str:
         """Return a scalar register that something has written."""

@@ -206,7 +206,7 @@ class LoopWriter(StretchWriter):
         return "\n".join((*lines, *exits, "}"))
 
     def _write_block(self, block: _Block, parts: Sequence[StretchPart], begin: int, end: int) -> None:
-        self._now, self.ir.lines, self._label = block, block.lines, block.label
+        self._now, self.ir.lines, self.ir.block = block, block.lines, block.label
         self._known = block.changes.known
         self._noted.clear()
         left = self._value(LEFT)
@@ -218,7 +218,7 @@ class LoopWriter(StretchWriter):
         for number, part in enumerate(parts):
             self._address, self._done, self._is_last, self._refusal = part.address, number, part is parts[-1], ""
             write_form(self, part.instruction, part.address - begin, end - part.address)
-        block.end = self._label
+        block.end = self.ir.block
         block.last = [block.lines.pop()]
 
     # --- Ways -----------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class LoopWriter(StretchWriter):
         self.fork(condition, fine, self._refusal)
         self.go_on(fine)
 
-    def end_checks(self, *, is_private: bool = False) -> None:
+    def return_if_asked(self) -> None:
         """A wave that runs alone is not asked."""
 
     @contextmanager

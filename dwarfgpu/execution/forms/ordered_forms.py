@@ -85,14 +85,14 @@ class OrderedForm(FormWriter):
         super().__init__(**options)
         self._checked, self._logged = checked, logged
         self._action = MemoryAction()
-        self._is_jump = self._is_looked_at = self._has_asked = False
-        """Whether registers of the instruction are looked at, and whether it returns where it is only asked."""
+        self._is_jump = False
 
     def begin(self, instruction: GpuInstruction) -> None:
+        super().begin(instruction)
         checked, action = self._checked, action_of(instruction, self.generation)
-        self._action, self._has_asked, self._is_jump = action, False, instruction.name in CALLS | JUMPS
+        self._action, self._is_jump = action, instruction.name in CALLS | JUMPS
         self._reached: list[tuple[str, int, str]] = []
-        self._data, self._is_logged = instruction.data, checked.is_logged(instruction, action)
+        self._code, self._is_logged = instruction.data, checked.is_logged(instruction, action)
         if not action.is_by_descriptor and checked.is_told(instruction, action):
             raise UnknownInstruction(f"{instruction.mnemonic}, of which checks are told")
         if any(each not in checked.order.names for each in (*action.counters, *(name for name, _left in action.waits))):
@@ -100,24 +100,11 @@ class OrderedForm(FormWriter):
         if action.waits and checked.looks_for_races:
             self.is_placed = True
             checked.note_waits(instruction, action, self._address)
-        is_looked_at = self._is_looked_at = checked.looks_at_waits and self._look(self._needed(instruction, action))
-        super().begin(instruction)
-        is_asked_later = action.operation or self._is_jump
-        if is_looked_at and not is_asked_later and not self._has_asked:
-            self.end_checks()
-            self.rule |= Rule.IS_CHECKED
+        if checked.looks_at_waits:
+            self._look_at_loads(self._needed(instruction, action))
+        self._changes.append(self._count)
         if checked.looks_at_waits and (action.waits or action.written):  # then other registers can be used
             self.rule |= Rule.ENDS_STRETCH
-
-    def end_checks(self, *, is_private: bool = False) -> None:
-        self._has_asked = True
-        if self._reached:
-            self._look_at_log()
-        super().end_checks(is_private=is_private and not self._is_looked_at)
-        self.rule |= Rule.IS_CHECKED if is_private and self._is_looked_at else Rule(0)
-        if self._reached:
-            self._write_record()
-        self._reached = []
 
     # --- Loads ----------------------------------------------------------------------------------------------------
 
@@ -127,11 +114,11 @@ class OrderedForm(FormWriter):
             return
         if not self._is_logged:
             raise UnknownInstruction("an access of which checks are told")
-        self._reached.append((space, size, addresses()))
+        self._log_access(space, size, addresses())
 
     def resolved_word(self, address: str, size: int) -> str:
-        if self._is_logged and not self._reached:
-            self._reached.append(("", size, address))
+        if self._is_logged:
+            self._log_access("", size, address)
         return super().resolved_word(address, size)
 
     def change_calls(self, instruction: GpuInstruction, target: str) -> None:
@@ -142,8 +129,12 @@ class OrderedForm(FormWriter):
             ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, LogField.FIRST))
             self.refuse_unless(self.one.operate("icmp eq", LONG, *ends))
 
-    def _look_at_log(self) -> None:
-        """Write that waves that are asked refuse a load for which the log has no room."""
+    def _log_access(self, space: str, size: int, addresses: str) -> None:
+        """Write that waves that are asked refuse a load for which the log has no room; it gets a record later."""
+        self._reached.append((space, size, addresses))
+        if len(self._reached) > 1:
+            return
+        self._changes.append(self._write_record)
         log = self.field(Place.LOG, "ptr")
         ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, LogField.FULL))
         has_room = self.one.operate("icmp ult", LONG, *ends)
@@ -160,15 +151,15 @@ class OrderedForm(FormWriter):
             issued = self.load("i64", self._numbers(Place.ISSUED, kind), 8)
             numbers.append(one.operate("add", LONG, issued, "1") if kind in kinds else issued)
         for number, value in enumerate(numbers):
-            self._put(self.at(record, str(8 * number)), value)
+            self._store(self.at(record, str(8 * number)), value)
         place = 8 * len(numbers)
         for space, _size, addresses in self._reached:
             whole = self.vectors.type(LONG) if space else "i64"
             self.ir.do(f"store {whole} {addresses}, ptr {self.at(record, str(place))}, align 8")
             place += 8 * (self.lanes if space else 1)
         behind = self.ir.put(f"ptrtoint ptr {self.at(record, str(place))} to i64")
-        self._put(next_, behind)
-        self._logged[self._data] = kinds[0], tuple((space, size) for space, size, _addresses in self._reached)
+        self._store(next_, behind)
+        self._logged[self._code] = kinds[0], tuple((space, size) for space, size, _addresses in self._reached)
 
     def _needed(self, instruction: GpuInstruction, action: MemoryAction) -> list[int]:
         """Return the rows of the registers whose loads must be complete."""
@@ -179,17 +170,13 @@ class OrderedForm(FormWriter):
             return self.load("i32", self.at(self.slot, str(NUMBERS + 4 * self.numbers.index(value & LOW))))
         return super().number(value)
 
-    def leave(self, slot: str) -> None:
-        self._count()
-        super().leave(slot)
-
     # --- Counters -------------------------------------------------------------------------------------------------
 
     def _numbers(self, place: Place, kind: int) -> str:
         """Return where a number of a counter is."""
         return self.at(self.field(place, "ptr"), str(8 * kind))
 
-    def _put(self, place: str, value: str) -> None:
+    def _store(self, place: str, value: str) -> None:
         self.ir.do(f"store i64 {value}, ptr {place}, align 8")
 
     def _count(self) -> None:
@@ -200,20 +187,20 @@ class OrderedForm(FormWriter):
         for kind in kinds:
             place = self._numbers(Place.ISSUED, kind)
             issued.append(one.operate("add", LONG, self.load("i64", place, 8), "1"))
-            self._put(place, issued[-1])
+            self._store(place, issued[-1])
         if action.is_direct and order.load in kinds:
             place = self._numbers(Place.ISSUED, order.load)
-            self._put(self._numbers(Place.ISSUED, order.direct), self.load("i64", place, 8))
+            self._store(self._numbers(Place.ISSUED, order.direct), self.load("i64", place, 8))
         for name, left in action.waits:
             kind = order.names.index(name)
             done = self.load("i64", self._numbers(Place.ISSUED, kind), 8)
             if left:
                 done = one.operate("sub", LONG, done, str(left))
             else:
-                self._put(self._numbers(Place.EMPTIED, kind), done)
+                self._store(self._numbers(Place.EMPTIED, kind), done)
             for each in (kind, order.direct) if kind == order.load else (kind,):
                 place = self._numbers(Place.WAITED, each)
-                self._put(place, one.intrinsic("smax", LONG, self.load("i64", place, 8), done))
+                self._store(place, one.intrinsic("smax", LONG, self.load("i64", place, 8), done))
         if action.written and self._checked.looks_at_waits:
             self._note_loads(issued, kinds)
 
@@ -234,10 +221,11 @@ class OrderedForm(FormWriter):
                 part = self.one.operate("lshr", LONG, wide, str(_ROW_BITS * number)) if number else wide
                 yield self.one.operate("and", LONG, part, str((1 << _ROW_BITS) - 1))
 
-    def _look(self, rows: Sequence[int]) -> bool:
-        """Write that an instruction refuses registers whose loads are not complete; return whether it has some."""
+    def _look_at_loads(self, rows: Sequence[int]) -> None:
+        """Write that an instruction refuses registers whose loads are not complete."""
         if not rows:
-            return False
+            return
+        self.ask(before=True)
         places = [*self._rows_of(rows)]
         latest, found = self.field(Place.LATEST_LOADS, "ptr"), "0"
         for place in places:
@@ -248,7 +236,6 @@ class OrderedForm(FormWriter):
             for place in places:
                 self.refuse_unless(self.ir.put(f"call i1 @{IS_COMPLETE}(ptr %wave, i64 {place})"))
             self.jump(behind)
-        return True
 
     def _note_loads(self, issued: Sequence[str], kinds: tuple[int, ...]) -> None:
         """Write which instruction loads registers, and the number of its access."""
@@ -269,8 +256,8 @@ class OrderedForm(FormWriter):
                 place = self.ir.put(f"getelementptr i32, ptr {latest}, i64 {row}")
                 self.ir.do(f"store i32 {site}, ptr {place}, align 4")
                 place = self.at(numbers, one.operate("shl", LONG, row, "4"))
-                self._put(place, words[0])
-                self._put(self.at(place, "8"), words[1])
+                self._store(place, words[0])
+                self._store(self.at(place, "8"), words[1])
 
 
 class OrderedStretch(OrderedForm, StretchWriter):
@@ -284,11 +271,9 @@ class OrderedStretch(OrderedForm, StretchWriter):
         self._every_row = sorted({row for rows in every for row in rows}, reverse=True)
         return super().write_stretch(parts, begin, end)
 
-    def _look(self, rows: Sequence[int]) -> bool:
-        return not self._done and super()._look(self._every_row)
-
-    def end_checks(self, *, is_private: bool = False) -> None:
-        super().end_checks(is_private=is_private or bool(self._done))
+    def _look_at_loads(self, rows: Sequence[int]) -> None:
+        if not self._done:
+            super()._look_at_loads(self._every_row)
 
 
 class AlignedForm(FormWriter):
@@ -296,6 +281,7 @@ class AlignedForm(FormWriter):
 
     def reach(self, space: str, size: int, addresses: Callable[[], str], *, is_row: bool = False) -> None:
         super().reach(space, size, addresses, is_row=is_row)
+        self.ask()  # also of private memory, as Python is to execute the instruction for all waves
         low = multiple(size) - 1
         if space == BUFFER and is_row and low > 3:
             raise UnknownInstruction("several dwords of a stack, which are apart")
@@ -305,7 +291,3 @@ class AlignedForm(FormWriter):
         bits = vectors.operate("and", LONG, addresses(), vectors.constant(low, LONG))
         wrong = vectors.operate("icmp ne", LONG, bits, vectors.constant(0, LONG))
         self.refuse_unless(self.one.operate("xor", FLAG, wrong, "true") if is_row else self.none(wrong))
-
-    def end_checks(self, *, is_private: bool = False) -> None:
-        """Return if the instruction was only asked; all accesses are, as Python is to execute them for all waves."""
-        super().end_checks()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution.access_shapes import BUFFER, shape_of
@@ -32,8 +32,8 @@ from dwarfgpu.execution.checks.provenance import (
 )
 from dwarfgpu.execution.checks.touched_cells import Cell
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.forms.followed_forms import FollowedForm, runs
-from dwarfgpu.execution.forms.form_writer import CONSTANTS, LONG, LOW, WORD, Move, Rows, nothing
+from dwarfgpu.execution.forms.followed_forms import FollowedForm
+from dwarfgpu.execution.forms.form_writer import CONSTANTS, LONG, LOW, WORD, FormWriter, Move, Rows
 from dwarfgpu.execution.forms.layout import SCC, ArrayField, Place, PointerCell
 from dwarfgpu.execution.forms.memory_functions import (
     FLAT_SPACE,
@@ -70,13 +70,9 @@ ARRAY_BYTES = 8 * len(ArrayField)
 class PointerForm(FollowedForm):
     """Writes the form of an instruction of such waves."""
 
-    BESIDE = Place.POINTERS
-
     def __init__(self, *, arrays: ArraysOfLines, **options: Any) -> None:
         super().__init__(**options)
         self._arrays = arrays
-        self._places: dict[Cell, str] = {}
-        """Where the registers are that have been looked at: of vector registers the offset in a state."""
         self._cleared: list[Cell] = []
         """What an access writes that is no pointer."""
         self._stored: list[Cell] = []
@@ -85,7 +81,7 @@ class PointerForm(FollowedForm):
         """Where the arrays are that an access of local memory may be of."""
         self._buffer = "0"
         """The number of the buffer that an address belongs to, 0 for none."""
-        self._reached: tuple[str, str] | None = None
+        self._found: tuple[str, str] | None = None
         """The distance of a number of a lane to the next, and how far its provenance is from it; 0 if it has none."""
 
     def helper(self, name: str) -> str:
@@ -97,6 +93,11 @@ class PointerForm(FollowedForm):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
+    @property
+    def pointers(self) -> str:
+        """The provenance of the wave."""
+        return self.followed(Place.POINTERS)
+
     def cells_of(self, operand: GpuOperand | None, count: int = 0) -> list[Cell]:
         """Return the registers of the words of an operand, as states have them."""
         found = [] if operand is None else registers_of(operand, count or operand.count)
@@ -107,140 +108,122 @@ class PointerForm(FollowedForm):
         file, index = register
         return ("v", index + self.accumulation) if file == "a" else register
 
-    def pointer_row(self, cell: Cell) -> str:
-        """Return where the provenance of a register is that has been looked at."""
-        place = self._places[cell]
-        return place if cell[0] == "s" else self.row_in(self.followed(), place)[0]
+    def pointer_place(self, cell: Cell) -> str:
+        """Return where the provenance of a register is."""
+        if cell[0] == "s":
+            return self.word_place(Place.POINTERS, cell)
+        return self.row_beside(Place.POINTERS, cell)[0]
 
-    def _look(self, cells: Iterable[Cell]) -> str:
+    def _any_pointer(self, cells: Iterable[Cell]) -> str:
         """Return a number that is not 0 where one of some registers is a pointer."""
-        words = []
-        for cell in dict.fromkeys(cells):
-            if cell in self._places and cell[0] == "v":
-                byte = self.load("i8", self.row_in(self.followed(), self._places[cell])[1], 1)
-                words.append(self.ir.put(f"zext i8 {byte} to i32"))
-            elif cell[0] == "v":
-                self._places[cell], word = self.byte_of(cell)
-                words.append(word)
-            else:
-                words.append(self.load("i32", self._word(cell)))
-        return self.either(words)
-
-    def _word(self, cell: Cell) -> str:
-        if cell not in self._places:
-            self._places[cell] = self.word_place(cell)
-        return self._places[cell]
+        return self.either([self.said_of(Place.POINTERS, cell) for cell in dict.fromkeys(cells)])
 
     @contextmanager
     def _where_pointers(self, cells: Iterable[Cell]) -> Iterator[None]:
         """Write what is done where one of some registers is a pointer."""
-        with self.where(self.one.operate("icmp ne", WORD, self._look(cells), "0")) as behind:
+        with self.where(self.one.operate("icmp ne", WORD, self._any_pointer(cells), "0")) as behind:
             yield
             self.jump(behind)
 
     def _refuse_pointers(self, cells: Sequence[Cell]) -> None:
         """Refuse an instruction where one of some registers is a pointer."""
         if cells:
-            self.refuse_unless(self.one.operate("icmp eq", WORD, self._look(cells), "0"))
+            self.refuse_unless(self.one.operate("icmp eq", WORD, self._any_pointer(cells), "0"))
 
-    def _clear(self, cells: Sequence[Cell]) -> None:
+    def _clear(self) -> None:
         """Write that registers are no pointers, in executing lanes."""
-        for first, count in runs(sorted(each for each in cells if each[0] == "s")):
-            place = self._word(first)
-            for number in range(count):
-                self.ir.do(f"store i32 0, ptr {self.at(place, str(4 * number))}, align 4")
-        vectors = [each for each in cells if each[0] == "v"]
+        self.clear_words(Place.POINTERS, sorted(self._cleared))
+        vectors = [each for each in self._cleared if each[0] == "v"]
         if vectors:
             with self._where_pointers(vectors):
                 for cell in vectors:
-                    self._put(cell)
+                    self._put_pointers(cell)
 
-    def _put(self, cell: Cell, row: str = "null") -> None:
+    def _put_pointers(self, cell: Cell, row: str = "null") -> None:
         """Write the provenance of a vector register in executing lanes."""
-        numbers = f"ptr %wave, ptr {self.followed()}, i64 {self._places[cell]}, ptr {row}"
+        numbers = f"ptr %wave, ptr {self.pointers}, i64 {self.offset(cell)}, ptr {row}"
         self.ir.put(f"call i1 {self.helper(PUT)}({numbers})")
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
     def begin(self, instruction: GpuInstruction) -> None:
-        self._offsets, self._values, self._places = {}, {}, {}
-        self._cleared, self._stored, self._reached, self._access = [], [], None, None
+        super().begin(instruction)
+        self._cleared, self._stored, self._found, self._access = [], [], None, None
         self._limits = None
         if is_idle(instruction):
             return
         if action_of(instruction, self.generation).operation:
             self._begin_access(instruction)
-            return
-        if self.mode & INDEX_ENABLE and instruction.name.startswith("v_"):
+        elif self.mode & INDEX_ENABLE and instruction.name.startswith("v_"):
             raise UnknownInstruction("registers by number")
+        else:
+            self._begin_operation(instruction)
+
+    def _begin_operation(self, instruction: GpuInstruction) -> None:
         touched = TouchedWords(self)
         results = [(self.cell(each), word) for each, word in results_of(touched, instruction) if each is not None]
         written = [cell for cell, _word in results]
-        if touched.is_left:
-            self._refuse_pointers(touched.cells)
+        if touched.lane is not None and not touched.is_left:
+            self._changes.append(partial(self._set_lane, *touched.lane, touched.cells))
+        elif touched.is_left or all(word == NONE for _cell, word in results):
             self._cleared = written
-            self.end_checks()
-        elif touched.lane is not None:
-            self._set_lane(*touched.lane, touched.cells)
-        elif all(word == NONE for _cell, word in results):
-            self._clear(written)
+            self._changes.append(self._clear)
+            if touched.is_left:
+                self._refuse_pointers(touched.cells)
+                self.ask()
         else:
-            with self._where_pointers([*touched.cells, *written]):
-                self._follow(instruction)
+            self._changes.append(partial(self._follow, instruction, [*touched.cells, *written]))
 
-    def _follow(self, instruction: GpuInstruction) -> None:
-        """Write the provenance of results, of which one may be a pointer."""
-        words = WrittenWords(self, instruction)
-        results = [(self.cell(each), word) for each, word in results_of(words, instruction) if each is not None]
-        rows = [(cell, words.row(word)) for cell, word in results if cell[0] == "v"]
-        for cell, word in results:
-            if cell[0] == "s":
-                self.ir.do(f"store i32 {'0' if word == NONE else word}, ptr {self._places[cell]}, align 4")
-        for number, (cell, row) in enumerate(rows):
-            room = self.room(f"pointers{number}", self.lanes, "i32")
-            self.ir.do(f"store {self.vectors.type(WORD)} {row}, ptr {room}, align 64")
-            self._put(cell, room)
+    def _follow(self, instruction: GpuInstruction, cells: Sequence[Cell]) -> None:
+        """Write the provenance of results, of which one may be a pointer where one of some registers is."""
+        with self._where_pointers(cells):
+            words = WrittenWords(self, instruction)
+            results = [(self.cell(each), word) for each, word in results_of(words, instruction) if each is not None]
+            rows = [(cell, words.row(word)) for cell, word in results if cell[0] == "v"]
+            for cell, word in results:
+                if cell[0] == "s":
+                    place = self.pointer_place(cell)
+                    self.ir.do(f"store i32 {'0' if word == NONE else word}, ptr {place}, align 4")
+            for number, (cell, row) in enumerate(rows):
+                room = self.room(f"pointers{number}", self.lanes, "i32")
+                self.ir.do(f"store {self.vectors.type(WORD)} {row}, ptr {room}, align 64")
+                self._put_pointers(cell, room)
 
     def _set_lane(self, cell: Cell, lane: GpuOperand, value: Sequence[Cell]) -> None:
         """Write the provenance of one lane of a register."""
         number = lane_of(self, self.scalar(lane, 32))
         with self._where_pointers([cell, *value]):
-            word = self.load("i32", self._places[value[0]]) if value else "0"
-            row, byte = self.row_in(self.followed(), self._places[cell])
+            word = self.load("i32", self.pointer_place(value[0])) if value else "0"
+            row, byte = self.row_beside(Place.POINTERS, cell)
             self.ir.do(f"store i32 {word}, ptr {self.lane_at(row, number)}, align 4")
             self.ir.do(f"store i8 1, ptr {byte}")
-
-    def end_checks(self, *, is_private: bool = False) -> None:
-        super().end_checks(is_private=is_private)
-        self._clear(self._cleared)
-        self._cleared = []
 
     # --- Accesses -------------------------------------------------------------------------------------------------
 
     def _begin_access(self, instruction: GpuInstruction) -> None:
         self._access = instruction
+        self._changes.append(self._clear)
         self._stored = [cell for each in stored_operands(instruction) for cell in self.cells_of(each)]
         self._cleared = [cell for each in loaded_operands(instruction) for cell in self.cells_of(each)]
         base, offset = base_and_offset(instruction)
         words, self._buffer = self.cells_of(base, 2), "0"
         if len(words) == 2 and words[0][0] == "v":
-            place, _byte = self.byte_of(words[0])
-            numbers = f"ptr {self.followed()}, ptr %wave, i64 {place}, i64 {self.active_lanes()}"
+            numbers = f"ptr {self.pointers}, ptr %wave, i64 {self.offset(words[0])}, i64 {self.active_lanes()}"
             self._buffer = self.ir.put(f"call i64 {self.helper(POINTER)}({numbers})")
         elif len(words) == 2:
-            low, high = (self.load("i32", self._word(each)) for each in words)
+            low, high = (self.said_of(Place.POINTERS, each) for each in words)
             is_buffer = self.one.operate("icmp sgt", WORD, low, "0")
             is_buffer = self.one.operate("and", FLAG, is_buffer, self.one.operate("icmp eq", WORD, low, high))
             buffer = self.one.choose(is_buffer, WORD, low, "0")
             if added := self.cells_of(offset, 1):
-                either = self.one.operate("icmp eq", WORD, self._look(added), "0")
+                either = self.one.operate("icmp eq", WORD, self._any_pointer(added), "0")
                 none = self.one.operate("icmp eq", WORD, buffer, "0")
                 self.refuse_unless(self.one.operate("or", FLAG, either, none))
             self._buffer = self.one.resized(buffer, WORD, LONG)
 
     def _cell(self, cell: PointerCell) -> str:
         """Return the address that is among what a table says of pointers."""
-        table = self.load("ptr", self.at(self.followed(), str(int(Place.TABLE))), 8)
+        table = self.load("ptr", self.at(self.pointers, str(int(Place.TABLE))), 8)
         return self.load("ptr", self.at(table, str(8 * cell)), 8)
 
     def resolved(self, lanes: str, space: int) -> str:
@@ -251,31 +234,33 @@ class PointerForm(FollowedForm):
         is_load = action_of(self._access, self.generation).operation == LOAD
         rows = self._cell(PointerCell.READABLE if is_load else PointerCell.WRITABLE)
         found = self.room("distance", 1, "i64")
-        more = f"ptr {self.followed()}, i1 {str(is_load).lower()}, ptr {found}"
+        more = f"ptr {self.pointers}, i1 {str(is_load).lower()}, ptr {found}"
         numbers = f"{lanes} {space}, i64 {self._buffer}, ptr {rows}, {more}"
         step = self.ir.put(f"call i64 {self.helper(REACH)}({numbers})")
-        self._reached = step, self.load("i64", found, 8)
+        self._found = step, self.load("i64", found, 8)
         return step
 
     def resolved_word(self, address: str, size: int) -> str:
         self.ir.declared[REACH_WORDS] = POINTERS_DECLARED[REACH_WORDS]
         place = f"i64 {address}, i64 {size}, i64 {self._buffer}, ptr {self.room('found', 1, 'ptr')}"
-        numbers = f"ptr %wave, ptr {self.followed()}, {place}"
+        numbers = f"ptr %wave, ptr {self.pointers}, {place}"
         return self.ir.put(f"call i64 @{REACH_WORDS}({numbers})")
 
-    def beside_words(self, find: Callable[[], str], first: int, count: int) -> Callable[[], None]:
+    def beside_words(self, find: Callable[[FormWriter], str], first: int, count: int) -> None:
         """Load the provenance of words, too."""
-        words, place = self.load("ptr", self.room("found", 1, "ptr"), 8), self._word(("s", first))
+        super().beside_words(find, first, count)
+        words, place = self.load("ptr", self.room("found", 1, "ptr"), 8), self.pointer_place(("s", first))
         self._cleared = []
 
-        def finish() -> None:
+        def change() -> None:
             for offset in (str(4 * number) for number in range(count)):
                 word = self.load("i32", self.at(words, offset), 1)
                 self.ir.do(f"store i32 {word}, ptr {self.at(place, offset)}, align 4")
 
-        return finish
+        self._changes.append(change)
 
     def look_at_local(self, places: str) -> None:
+        super().look_at_local(places)
         if self._limits is None:
             self.is_placed, arrays = True, self._arrays.local(self._address)
             self._limits = [f"i32 {self.number(start)}, i32 {self.number(size)}" for start, size in arrays]
@@ -284,13 +269,13 @@ class PointerForm(FollowedForm):
             self.refuse_unless(reduce(lambda one, more: self.one.operate("or", FLAG, one, more), inside))
 
     def look_at_private(self, places: str, step: str, size: int) -> None:
-        self._reached = step, self._private_distance()
+        self._found = step, self._private_distance()
         self._look_at_array(places, size, "")
 
     def look_at_flat(self, places: str, step: str, size: int) -> None:
         """Do the same where lanes may reach their private memory."""
-        if self._reached is not None:
-            self._look_at_array(places, size, self.one.operate("icmp eq", LONG, self._reached[1], "0"))
+        if self._found is not None:
+            self._look_at_array(places, size, self.one.operate("icmp eq", LONG, self._found[1], "0"))
 
     def _look_at_array(self, places: str, size: int, unless: str) -> None:
         """Refuse lanes outside of an array in private memory that their line names, unless they are elsewhere."""
@@ -310,31 +295,32 @@ class PointerForm(FollowedForm):
 
     def _private_distance(self) -> str:
         """Return how far the provenance of private memory is from its bytes."""
-        beside = self.load("i64", self.at(self.followed(), str(int(Place.PRIVATE))), 8)
+        beside = self.load("i64", self.at(self.pointers, str(int(Place.PRIVATE))), 8)
         return self.one.operate("sub", LONG, beside, self.field(Place.PRIVATE))
 
-    def beside(self, find: Callable[[], Move], count: int, *, is_load: bool) -> Callable[[], None]:
+    def beside(self, find: Callable[[FormWriter], Move], count: int, *, is_load: bool) -> None:
         """Move provenance between registers and memory that has any, too."""
-        if self._reached is None or self._access is None:
+        super().beside(find, count, is_load=is_load)
+        if self._found is None or self._access is None:
             self._refuse_pointers(self._stored)
-            return nothing
-        shape, (step, distance), one = shape_of(self._access.name), self._reached, self.one
+            return
+        shape, (step, distance), one = shape_of(self._access.name), self._found, self.one
         if shape is None or (shape.action not in ("load", "store") and shape.space == BUFFER):
             raise UnknownInstruction(f"{self._access.mnemonic} where there may be pointers")
         is_apart = shape.space == BUFFER and count > 1  # Python moves the bytes of a stack one by one
         if is_load and (is_apart or not loads_pointers(self._access)):
             if shape.action != "load":  # it changes memory
                 self.refuse_unless(one.operate("icmp eq", LONG, distance, "0"))
-            return nothing
+            return
         moved = self._cleared if is_load else self._stored
-        has_pointers = one.operate("icmp ne", WORD, self._look(moved), "0")
+        has_pointers = one.operate("icmp ne", WORD, self._any_pointer(moved), "0")
         has_some = one.operate("icmp ne", LONG, distance, "0")
         if not is_load:
             may_store = one.constant(0, FLAG) if is_apart else has_some
             none = one.operate("xor", FLAG, has_pointers, "true")
             self.refuse_unless(one.operate("or", FLAG, none, may_store))
 
-        def finish() -> None:
+        def change() -> None:
             with self.where(has_some) as behind:
                 self._move_pointers(moved, count, step, distance, is_load=is_load)
                 self.jump(behind)
@@ -343,7 +329,7 @@ class PointerForm(FollowedForm):
                     self._flag_rows(step, count)
                     self.jump(behind)
 
-        return finish
+        self._changes.append(change)
 
     def _move_pointers(self, cells: Sequence[Cell], count: int, step: str, distance: str, *, is_load: bool) -> None:
         """Write a move of provenance between registers and memory; what is stored in part is no pointer."""
@@ -357,12 +343,12 @@ class PointerForm(FollowedForm):
         rows = [self.at(room, str(4 * self.lanes * number)) for number in range(count)]
         for number, row in enumerate(rows):
             is_stored = not is_load and number < len(cells)
-            value = self.load(whole, self.pointer_row(cells[number]), 64) if is_stored else "zeroinitializer"
+            value = self.load(whole, self.pointer_place(cells[number]), 64) if is_stored else "zeroinitializer"
             self.ir.do(f"store {whole} {value}, ptr {row}, align 64")
         numbers = f"ptr {start}, i64 {self.active_lanes()}, i64 {step}, i64 {count}, ptr {room}"
         self.ir.do(f"call void {self.helper(READ if is_load else WRITE)}({numbers})")
         for cell, row in zip(cells if is_load else (), rows, strict=False):
-            self._put(cell, row)
+            self._put_pointers(cell, row)
 
     def _flag_rows(self, step: str, count: int) -> None:
         """Say that there may be pointers where lanes have stored some in private memory."""
@@ -376,12 +362,13 @@ class PointerForm(FollowedForm):
                 within = one.operate("add", LONG, within, step)
 
     def beside_rows(
-        self, found: Rows, find: Callable[[], Rows | None], registers: list[int], *, is_load: bool
-    ) -> Callable[[], None]:
+        self, found: Rows, find: Callable[[FormWriter], Rows | None], registers: list[int], *, is_load: bool
+    ) -> None:
         """Move provenance beside numbers, where the register or the row may have a pointer."""
+        super().beside_rows(found, find, registers, is_load=is_load)
         line, step = found
         cells = [("v", register) for register in registers]
-        self._cleared, looked = [], self._look(cells)
+        self._cleared, looked = [], self._any_pointer(cells)
         flags, private, distance = self._cell(PointerCell.POINTERS), self.field(Place.PRIVATE), self._private_distance()
         rows = []
         for number, cell in enumerate(cells):
@@ -391,17 +378,17 @@ class PointerForm(FollowedForm):
             looked = self.either([looked, self.ir.put(f"zext i8 {self.load('i8', flag, 1)} to i32")])
             rows.append((cell, self.at(line, distance), flag))
 
-        def finish() -> None:
+        def change() -> None:
             with self.where(self.one.operate("icmp ne", WORD, looked, "0")) as behind:
                 for cell, row, flag in rows:
                     if is_load:
-                        self._put(cell, row)
+                        self._put_pointers(cell, row)
                         continue
-                    numbers = f"ptr %wave, ptr {self.followed()}, i64 {self._places[cell]}, ptr {row}, ptr {flag}"
+                    numbers = f"ptr %wave, ptr {self.pointers}, i64 {self.offset(cell)}, ptr {row}, ptr {flag}"
                     self.ir.do(f"call void {self.helper(PUT_ROW)}({numbers})")
                 self.jump(behind)
 
-        return finish
+        self._changes.append(change)
 
 
 class PointerStretch(PointerForm, StretchWriter):
@@ -424,7 +411,8 @@ class PointerStretch(PointerForm, StretchWriter):
         known = dict(self._known)
         with super().where(condition) as behind:
             yield behind
-        self._known = known
+        self._known.clear()
+        self._known.update(known)
 
 
 class TouchedWords(ProvenanceWords):
@@ -493,7 +481,7 @@ class WrittenWords(TouchedWords):
     def word(self, register: Register) -> str:
         if register not in self._words:
             form, cell = self.form, self.form.cell(register)
-            place, is_row = form.pointer_row(cell), cell[0] == "v"
+            place, is_row = form.pointer_place(cell), cell[0] == "v"
             value = form.load(form.vectors.type(WORD) if is_row else "i32", place, 64 if is_row else 4)
             self._words[register] = value if is_row else self.vectors.spread(value, WORD)
             self._cells[self._words[register]] = cell
@@ -528,6 +516,6 @@ class WrittenWords(TouchedWords):
             return word
         form, cell = self.form, self._cells[word]
         if cell[0] == "s":
-            return form.load("i32", form.pointer_row(cell))
+            return form.load("i32", form.pointer_place(cell))
         number = first_lane(form) if lane is None else lane_of(form, form.scalar(lane, 32))
-        return form.load("i32", form.lane_at(form.pointer_row(cell), number))
+        return form.load("i32", form.lane_at(form.pointer_place(cell), number))

@@ -145,11 +145,11 @@ class FormProgram:
     def has_or_meets(self, address: int) -> bool:
         """Return whether an instruction has a form, or waves meet before it."""
         meets = self._device.waves_meet(address, self._mode)
-        return meets or self._form(self.instruction(address), address) is not None
+        return meets or self.has_form(address)
 
     def has_form(self, address: int) -> bool:
         """Return whether an instruction has a form."""
-        return self._form(self._device.instruction(address, self._mode), address) is not None
+        return self._form(self.instruction(address), address) is not None
 
     def slot_of(self, address: int) -> int:
         """Return the slot of an address; of one before or behind the code, what is before or behind the slots."""
@@ -192,13 +192,12 @@ class FormProgram:
         """Fill the slot of an instruction with breakpoints, whose form refuses where a condition is true."""
         from dwarfgpu.execution.forms.guarded_forms import GuardedForm
 
-        instruction = self._device.instruction(address, self._mode)
+        instruction = self.instruction(address)
         is_plain = self._writer is FormWriter and self._quiet is None
         plain = self._form(instruction, address) if is_plain else None
         if plain is None or plain.rule & Rule.IS_NOTED:
             return
-        can_be_asked = bool(plain.rule & Rule.IN_STEP)
-        writer = GuardedForm(guards, can_be_asked=can_be_asked, address=address, **self._options())
+        writer = GuardedForm(guards, address=address, **self._options())
         try:
             form = write_form(writer, instruction, address - self.start, self.end - address)
             self._put({address: form})

@@ -73,14 +73,19 @@ class StretchWriter(FormWriter):
         super().__init__(**options)
         self._done = 0
         """How many instructions are before the one that is written."""
-        self._is_last = False
+        self._is_last = self._asks = False
         self._known: dict[Any, str] = {}
         """Registers, and what else is read of the state, with the names of their values."""
         self._noted: set[int] = set()
         """What has been noted to be written."""
 
+    def begin(self, instruction: GpuInstruction) -> None:
+        super().begin(instruction)
+        self._is_asked = not self._done and self._asks
+
     def write_stretch(self, parts: Sequence[StretchPart], begin: int, end: int) -> str:
         """Return the function of a stretch in a program that is between two addresses."""
+        self._asks = bool(rule_of(parts) & Rule.IN_STEP)
         for number, part in enumerate(parts):
             self._address, self._done, self._is_last = part.address, number, part is parts[-1]
             self.slot = self.at("%slot", str(SLOT // 4 * (part.address - parts[0].address)))
@@ -97,6 +102,11 @@ class StretchWriter(FormWriter):
     def leave(self, slot: str) -> None:
         if self._is_last:
             super().leave(slot)
+
+    def return_if_asked(self) -> None:
+        """Waves are asked before the first instruction, for all."""
+        if not self._done:
+            super().return_if_asked()
 
     def refuse(self) -> None:
         self.ir.do(f"store ptr {self.slot}, ptr {self.at('%wave', str(int(Place.NEXT)))}, align 8")

@@ -72,8 +72,9 @@ class WatchedStretch(WatchedForm, StretchWriter):
 class PrivateForm(WatchedForm):
     """Writes the form of an instruction of waves whose private memory is watched."""
 
-    def end_checks(self, *, is_private: bool = False) -> None:
-        super().end_checks()
+    def reach(self, space: str, size: int, addresses: Callable[[], str], *, is_row: bool = False) -> None:
+        super().reach(space, size, addresses, is_row=is_row)
+        self.ask()
 
 
 class PrivateStretch(PrivateForm, StretchWriter):

@@ -33,6 +33,8 @@ class LlvmText:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
+        self.block = "entry"
+        """The basic block that is written."""
         self._names = 0
 
     def name(self, stem: str = "t") -> str:
@@ -53,6 +55,7 @@ class LlvmText:
     def label(self, name: str) -> None:
         """Begin a basic block."""
         self.lines.append(f"{name}:")
+        self.block = name
 
     def call(self, intrinsic: str, result: str, *arguments: tuple[str, str]) -> str:
         """Call an intrinsic with arguments (type, value); return the name of its result."""

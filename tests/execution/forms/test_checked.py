@@ -1,102 +1,97 @@
-"""Kernels whose undefined bits are followed: as forms they have the same marks, and the same findings."""
+"""Kernels that are checked: as forms the same is known of their waves and found, in the same order."""
 
-import numpy as np
+import ast
+import inspect
+from itertools import combinations, product
+
 import pytest
 
-from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC_HI
-from dwarfgpu.execution.checks.undefined_registers import UNDEFINED_BITS
-from dwarfgpu.execution.control.check_report import check_report
-from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.execution.device import Device
+from dwarfgpu.execution.forms import checked_forms, ordered_forms, pointer_forms, stretches
+from tests.builders.parameters import few_or_all, some_slow
+from tests.execution.checks import test_bounds as bounds
+from tests.execution.checks import test_checks as races
+from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_undefined import LINES
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same
+from tests.execution.forms.checked_runs import assert_all_same, checked
+from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS
 
-WAYS = 0, 1 << 16, 1
-"""Interpreted, as forms, and as stretches wherever that is possible."""
-
-
-def checked(path, kernel, hot, args, **options):
-    """Run a kernel; return its device, how it ends, and what is found."""
-    machine = machine_for(path, kernel)
-    machine.jit = "on" if hot else "off"
-    if isinstance(args, tuple):
-        args = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
-    running = Running(launch(machine, path, kernel, args=args, check="init", **options))
-    device = machine.device
-    device.use_compiled()
-    if hot:
-        device.compiled.hot = hot
-    halt = running.run(limit=1_000_000)
-    assert not hot or device.compiled.counted()[1] > 5
-    return device, [str(halt), *map(str, check_report(running).findings)]
-
-
-def marks(device):
-    """Return the undefined bits of all registers of waves and of their memory, and what has been written in part."""
-    check = device.memory.init_check
-    known = {}
-    for batch, _reason in device.every_batch():
-        bits = UNDEFINED_BITS.of(batch)
-        shape, scalars = (batch.count, batch.lanes), dict(enumerate(bits.scalar)) | {"scc": bits.scc}
-        for number in (EXEC, EXEC_HI, *([VCC_HI] if batch.lanes == 64 else [])):  # of which there are none
-            del scalars[number]
-        columns = {f"v{number}": np.broadcast_to(each, shape) for number, each in enumerate(bits.vector)}
-        columns |= {f"a{number}": np.broadcast_to(each, shape) for number, each in enumerate(bits.accumulation)}
-        columns |= {
-            key: np.broadcast_to(np.asarray(each, np.uint64), (batch.count, 1)) for key, each in scalars.items()
-        }
-        for row, wave in enumerate(batch.waves.tolist()):
-            known |= {(wave, key): each[row].tobytes().hex() for key, each in columns.items()}
-    memory = (*check.memory.mapped, check.memory.local, check.memory.scratch)
-    known |= {("memory", number): each.data.tobytes() for number, each in enumerate(memory)}
-    return known | {"partly": check.partly(batch).tolist()}
-
-
-def assert_all_same(path, kernel, args, **options):
-    devices, found = zip(*(checked(path, kernel, hot, args, **options) for hot in WAYS), strict=True)
-    for device, findings in zip(devices[1:], found[1:], strict=True):
-        assert findings == found[0]
-        assert_same(devices[0], device)
-        left, right = marks(device), marks(devices[0])
-        assert {key for key in right if left[key] != right[key]} == set()
-
-
+CHECKS = "init", "bounds", "bounds,init", "init,race"
+KERNELS_OF = [
+    (processor, level, kernel)
+    for processor, level in product(PROCESSORS, ("O0", "O2"))
+    for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+]
+RUNS = [
+    (*each, check)
+    for number, each in enumerate(KERNELS_OF)
+    for check in ("all", CHECKS[(number + number // len(CHECKS)) % len(CHECKS)])
+]
+"""All checks of each kernel, and some of them in turn."""
 QUICK = {
-    ("gfx1100", "O2", "tiles"),
-    ("gfx90a", "O0", "recursive"),
-    ("gfx1200", "O0", "parting"),
-    ("gfx803", "O0", "col"),
+    ("gfx1100", "O2", "tiles", "all"),
+    next(each for each in RUNS if each[0] == "gfx90a" and each[3] == "bounds"),
+    next(each for each in RUNS if each[0] == "gfx803" and each[3] == "init"),
 }
 
 
-@pytest.mark.parametrize(
-    "processor, level, kernel",
-    [
-        pytest.param(processor, level, kernel, marks=() if (processor, level, kernel) in QUICK else pytest.mark.slow)
-        for processor in PROCESSORS
-        for level in ("O0", "O2")
-        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-    ],
-)
-def test_marks_are_the_same(build, processor, level, kernel):
-    private = 1024 if kernel == "recursive" else None
-    args = KERNELS[kernel]
-    assert_all_same(build(processor, level), kernel, args, grid=(256,), work_group=(128,), private_size=private)
+@pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))
+def test_what_is_known_is_the_same(build, processor, level, kernel, check):
+    options = {"grid": 256, "work_group": 128, "private_size": 1024 if kernel == "recursive" else None}
+    assert_all_same(build(processor, level), kernel, KERNELS[kernel], check, **options)
 
 
-@pytest.mark.parametrize(
-    "processor, level",
-    [
-        pytest.param(processor, level, marks=() if (processor, level) == ("gfx1100", "O0") else pytest.mark.slow)
-        for processor in PROCESSORS
-        for level in ("O0", "O2")
-    ],
-)
-def test_findings_are_the_same(require_tool, tmp_path, processor, level):
-    path = pair_build(require_tool("clang-22"), tmp_path, "undefined.cl", processor, level)
-    for kernel in LINES["cl"]:
-        args = {0: "zeros(4096)", 1: "arange(512)", 2: "noinit(512)"} | (
-            {3: 1024} if kernel == "local_argument" else {}
-        )
-        assert_all_same(path, kernel, args, grid=512, work_group=128)
+def cases(source):
+    """Yield the kernels of some source with their arguments and how they are launched."""
+    if source == "bounds.cl":
+        for number, kernel in enumerate(bounds.KERNELS[bounds.BOUNDS]):
+            yield kernel, bounds.arguments(kernel), {"grid": 128, "work_group": 64, "padding": 4096 * (number % 2)}
+        return
+    for kernel in LINES["cl"] if source == "undefined.cl" else races.RACES if source == "pairs.cl" else waits.KERNELS:
+        args = {0: "zeros(4096)", 1: "arange(512)"}
+        if source == "undefined.cl":
+            args[2] = "noinit(512)"
+        if kernel == "local_argument":
+            args[len(args)] = 1024
+        yield kernel, args, {"grid": 512, "work_group": 128}
+
+
+BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"))]
+
+
+@few_or_all(13)
+@pytest.mark.parametrize("target, level, options", some_slow(BUILDS, quick=[("gfx1100", "O0", "-DFAULTY")]))
+def test_findings_are_the_same(require_tool, tmp_path, target, level, options, every):
+    for source in ("pairs.cl", "waits.cl", "bounds.cl", "undefined.cl"):
+        path = pair_build(require_tool("clang-22"), tmp_path, source, target, level, options)
+        for kernel, args, launch in [*cases(source)][::every]:
+            for check in (*CHECKS, "all") if every == 1 else ("all",):
+                assert_all_same(path, kernel, args, check, **launch)
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_python_executes_few_instructions(build, monkeypatch, level):
+    executed, execute = [], Device.execute
+
+    def noted(device, batch, block):
+        executed.extend(device.instruction(address).name for address in block.instructions)
+        return execute(device, batch, block)
+
+    monkeypatch.setattr(Device, "execute", noted)
+    checked(build("gfx1100", level), "col", 1 << 16, KERNELS["col"], "all", grid=(256,), work_group=(128,))
+    assert len(executed) < (40 if level == "O0" else 4), executed
+
+
+def test_parts_have_names_of_their_own():
+    """The writers of all parts are one class: what one of them keeps must not be what another one keeps."""
+    shared = dir(stretches.StretchWriter(lanes=32, generation=11, mode=0, accumulation=0, apertures={}))
+    found = []
+    for module in (ordered_forms, pointer_forms, checked_forms):
+        body = ast.parse(inspect.getsource(module)).body
+        classes = [each for each in body if isinstance(each, ast.ClassDef) and each.name.endswith(("Form", "Stretch"))]
+        every = [each for node in classes for each in ast.walk(node)]
+        names = {each.attr for each in every if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)}
+        names |= {each.name for node in classes for each in node.body if isinstance(each, ast.FunctionDef)}
+        found.append(names.difference(shared))
+    assert [one & other for one, other in combinations(found, 2)] == [set(), set(), set()]

@@ -3,53 +3,18 @@
 import re
 from itertools import product
 
-import numpy as np
 import pytest
 
 from dwarfgpu.cli import main
-from dwarfgpu.execution.control.check_report import check_report
-from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.device import Device
-from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import few_or_all, some_slow
 from tests.execution.checks import test_checks as races
 from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same
+from tests.execution.forms.checked_runs import assert_all_same, checked
+from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS
 
-WAYS = 0, 1 << 16, 1
-"""Interpreted, as forms, and as stretches wherever that is possible."""
 CHECKS = "wait", "race", "align,barrier", "align,barrier,race,wait"
-
-
-def checked(path, kernel, hot, args, check, **options):
-    """Run a kernel; return its device, how it ends, and what is found."""
-    machine = machine_for(path, kernel)
-    machine.jit = "on" if hot else "off"
-    args = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
-    running = Running(launch(machine, path, kernel, args=args, check=check, **options))
-    device = machine.device
-    device.use_compiled()
-    if hot:
-        device.compiled.hot = hot
-    halt = running.run(limit=1_000_000)
-    assert not hot or (device.compiled.counted()[1] > 5 and not device.compiled.problem)
-    report = check_report(running)
-    order, races = device.memory.order, device.memory.races
-    counters = [each.tolist() for each in (order.issued, order.complete, order.emptied)] * device.memory.is_counted
-    rows = [(str(row), row.count, [each.side.callers for each in row.sides]) for row in report.findings]
-    # Python alone counts loads of a stack that is a buffer as covered, where nothing told before that it is private.
-    covered = [pc for pc in sorted(races.covered) if device.instruction(pc).encoding != "MUBUF"]
-    return device, [str(halt), *rows, counters, covered, order.rows]
-
-
-def assert_all_same(path, kernel, args, check, **options):
-    devices, found = zip(*(checked(path, kernel, hot, args, check, **options) for hot in WAYS), strict=True)
-    for device, findings in zip(devices[1:], found[1:], strict=True):
-        assert findings == found[0]
-        assert_same(devices[0], device)
-
-
 QUICK = {
     ("gfx1100", "O2", "tiles"),
     ("gfx90a", "O0", "recursive"),
