@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -148,10 +149,15 @@ def values_text(values: Sequence[Any], *, is_pointer: bool = False, is_of_lane: 
     lanes: dict[Any, list[int]] = {}
     for lane, value in enumerate(values):
         if value is not None:
-            lanes.setdefault(value, []).append(lane)
+            lanes.setdefault(_known(value), []).append(lane)
     if len(lanes) == 1 and (is_of_lane or None not in values):
         return number(next(iter(lanes)))
     return f"{{{', '.join(f'[{ranges_text(found)}]={number(value)}' for value, found in lanes.items())}}}"
+
+
+def _known(value: Any) -> Any:
+    """Return a value; of a NaN, which equals nothing, always the same object."""
+    return math.nan if value != value else value  # noqa: PLR0124
 
 
 def _number(value: Any) -> str:
@@ -237,7 +243,7 @@ def _merged(rows: Sequence[PastValue]) -> list[PastValue]:
     found: dict[Any, list[PastValue]] = {}
     for row in rows:
         same = row.time, _of_place("file")(row), _of_place("line")(row), row.declarations, row.writers
-        found.setdefault((*same, tuple(row.values.tolist())), []).append(row)
+        found.setdefault((*same, *map(_known, row.values.tolist())), []).append(row)
     return [evolve(same[0], waves=tuple(wave for row in same for wave in row.waves)) for same in found.values()]
 
 

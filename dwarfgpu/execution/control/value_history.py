@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, NotSetYet, UsageError
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.control.placed import Discoveries, number_in
 from dwarfgpu.execution.control.placed_columns import Unplaced
@@ -479,7 +479,7 @@ class ValueHistory:
                 key = int(batch.waves[row]), declared or ()
                 if key in self._marks:
                     seen, changed = self._marks[key]
-                    self._marks[key] = seen, changed | seen & (self._latest[key].data != np.ma.getdata(values))
+                    self._marks[key] = seen, changed | seen & differ(self._latest[key].data, np.ma.getdata(values))
         batch.pc = pc
 
     def _by_end(self, batch: WaveBatch, rows: list[int]) -> dict[int, list[int]]:
@@ -630,7 +630,7 @@ class ValueHistory:
 
     def _note(self, pc: int, reason: Reason) -> None:
         """Remember why there is no value; a name that means nothing there only if no line has another reason."""
-        if reason.kind in (NOT_IN_SCOPE, MISSING):
+        if reason.kind in (NOT_IN_SCOPE, MISSING) or isinstance(reason.error, NotSetYet):
             self._unnamed = self._unnamed or reason.message
             self._seen.discard(pc)
         else:
@@ -650,7 +650,7 @@ class ValueHistory:
         if latest is None or latest.dtype != values.dtype:
             latest = self._latest[wave, declared] = np.ma.MaskedArray(np.zeros_like(values.data), mask=True)
         has_value, is_first = ~np.ma.getmaskarray(values), self._see_places(wave, values, keys, declared, is_one=is_one)
-        changed = has_value & (np.ma.getmaskarray(latest) | (latest.data != values.data))
+        changed = has_value & (np.ma.getmaskarray(latest) | differ(latest.data, values.data))
         self._marks[wave, declared] = has_value, self._marks.get((wave, declared), (0, has_value))[1] & ~has_value
         if not changed.any():
             return
@@ -792,3 +792,9 @@ def npz_of(rows: Sequence[PastValue]) -> bytes:
         has_value=~np.ma.getmaskarray(array),
     )
     return stream.getvalue()
+
+
+def differ(old: Any, new: Any) -> Any:
+    """Return where values are others; one NaN is as good as another."""
+    are_others = old != new
+    return are_others & ((old == old) | (new == new)) if new.dtype.kind == "f" else are_others  # noqa: PLR0124 (NaN)

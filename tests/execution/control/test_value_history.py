@@ -457,6 +457,17 @@ def test_equal_waves_are_one_row_of_text_and_of_json(source):
     assert "  1:1:1:1, 1:1:1:2  w.cl:" in run("run", str(source), "walk", *SIZES, "--watch=n").stdout
 
 
+def test_a_nan_is_one_value_which_stays_as_it_is(tmp_path):
+    (source := tmp_path / "w.cl").write_text("""kernel void roots(global float *out, float low) {
+  float root = sqrt(low);
+  int i = get_global_id(0);
+  out[i] = root + i;
+}""")
+    sizes = "--grid", 64, "--work-group", 64, "--watch=root"
+    lines = run("run", str(source), "roots", *sizes, "zeros(64)", "low=-1", "--jit=off").stdout.splitlines()
+    assert [" ".join(line.split()[-2:]) for line in lines if "1:1:1:1" in line] == ["w.cl:2 nan"]
+
+
 @pytest.mark.parametrize("words, status, message", [
     (["--watch=at = 3"], 2, "is an assignment"), (["--watch=at +"], 2, "an operand is missing"),
     (["--watch=nothere"], 2, "no variable `nothere`"), (["--history=x.csv"], 2, "--history needs --watch"),
