@@ -3,23 +3,29 @@
 "RDNA4 Instruction Set Architecture", section 5.5: a barrier counts signals, and is complete when each wave of the
 work-group has signalled or ended. Then each of them has a flag, which its next wait takes. Barrier -1 is that of the
 work-group; barrier -2 is for trap handlers, and barrier 0 for nobody: programs that signal or wait there do nothing.
-Other numbers are of processors with named barriers. A work-group of one wave has no barrier.
+A work-group of one wave has no barrier. GFX12.5 also has named barriers, 1 to 16, and those of clusters, -3 and -4, in
+which no wave is here ("CDNA5 Instruction Set Architecture", 5.6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch, number_of
+from dwarfgpu.execution.faults import UnknownInstruction
 
 GROUP = -1
 """The barrier of a work-group."""
+CLUSTER = (-3, -4)
+"""The barriers of a cluster."""
 WITHOUT_EFFECT = (0, -2)
 """The barriers that a program cannot use."""
+NAMED = 16
+"""How many named barriers a work-group may have."""
 
 
 class BarrierPart(Enum):
@@ -30,19 +36,120 @@ class BarrierPart(Enum):
     WAIT = 3
 
 
+class NamedBarriers:
+    """The named barriers of each work-group: how many waves each has, and how many have signalled.
+
+    A wave joins one, and its waits are for that one. An instruction gives the number of a barrier, in bits 4:0, and how
+    many waves it is to have from now on, in bits 22:16; 0 changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self.on_complete: Callable[[], None] = lambda: None
+        self.use(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    def use(self, groups: Any, allocated: Any) -> None:
+        """Use the barriers of other waves: the group of each, and how many barriers each group has."""
+        self.groups, self.allocated = groups, allocated
+        self.members, self.signals = np.zeros((2, len(allocated), NAMED + 1), np.int64)
+        self.joined = np.zeros(len(groups), np.int64)
+        """The barrier that each wave has joined; 0 is none."""
+        self.complete, self.is_waited = np.zeros((2, len(groups)), bool)
+        """Whether the barrier of a wave is complete, and whether the wave waits for it."""
+
+    def saved(self) -> tuple[Any, ...]:
+        """Return what `restore` needs."""
+        return tuple(each.copy() for each in (self.members, self.signals, self.joined, self.complete, self.is_waited))
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Bring the barriers back to where they were."""
+        arrays = (each.copy() for each in saved)
+        self.members, self.signals, self.joined, self.complete, self.is_waited = arrays
+
+    def _each(self, batch: WaveBatch, given: Any) -> Iterator[tuple[int, int, tuple[int, int], int]]:
+        """Yield the row of a wave, the wave, its group with the barrier, and the members, where there is a barrier."""
+        numbers = np.broadcast_to(np.asarray(given, np.int64).reshape(-1), batch.count)
+        for row, (wave, number) in enumerate(zip(batch.waves.tolist(), numbers.tolist(), strict=True)):
+            if len(self.groups) and 1 <= number & 31 <= self.allocated[self.groups[wave]]:
+                yield row, wave, (int(self.groups[wave]), number & 31), number >> 16 & 127
+
+    def initialize(self, batch: WaveBatch, given: Any) -> None:
+        """Forget the signals of a barrier."""
+        for _row, _wave, barrier, members in self._each(batch, given):
+            self.members[barrier], self.signals[barrier] = members or self.members[barrier], 0
+
+    def signal(self, batch: WaveBatch, given: Any) -> Any:
+        """Count signals of waves; return, as a number of each, whether it is the first, or SCC without a barrier."""
+        is_first = np.broadcast_to(np.asarray(batch.scc, np.uint64).reshape(-1, 1), (batch.count, 1)).copy()
+        for row, _wave, barrier, members in self._each(batch, given):
+            is_first[row] = self.signals[barrier] == 0
+            self.members[barrier] = members or self.members[barrier]
+            self.signals[barrier] += 1
+            self._check(barrier)
+        return number_of(is_first)
+
+    def _check(self, barrier: tuple[int, int]) -> None:
+        """Let the waves that have joined a barrier go on if it has all its signals."""
+        if self.signals[barrier] == self.members[barrier] > 0:
+            self.signals[barrier] = 0
+            self.complete |= (self.groups == barrier[0]) & (self.joined == barrier[1])
+            self.on_complete()
+
+    def join(self, batch: WaveBatch, given: Any) -> None:
+        """Let waves wait for another barrier from now on."""
+        numbers = np.broadcast_to(np.asarray(given, np.int64).reshape(-1) & 31, batch.count)
+        if len(self.groups):
+            allocated = self.allocated[self.groups[batch.waves]]
+            numbers = np.where(numbers > NAMED, 0, numbers)
+            chosen = (allocated > 0) & (numbers <= allocated)
+            self.joined[batch.waves[chosen]], self.complete[batch.waves[chosen]] = numbers[chosen], False
+
+    def leave(self, batch: WaveBatch) -> Any:
+        """Let waves leave their barriers, which then need a signal less; return whether each was the last one."""
+        is_last = np.broadcast_to(np.asarray(batch.scc, np.uint64).reshape(-1, 1), (batch.count, 1)).copy()
+        for row, wave in enumerate(batch.waves.tolist() if len(self.groups) else ()):
+            barrier = int(self.groups[wave]), int(self.joined[wave])
+            if not self.allocated[barrier[0]]:
+                continue
+            if barrier[1] and not self.members[barrier]:
+                raise UnknownInstruction("s_barrier_leave of a barrier without members: no document says what it does")
+            self.joined[wave], is_last[row] = 0, 1
+            if barrier[1]:
+                self.members[barrier] -= 1
+                is_last[row] = self.members[barrier] == 0
+                self._check(barrier)
+        return number_of(is_last)
+
+    def wait(self, batch: WaveBatch, number: int) -> None:
+        """Let waves wait for the barriers that they have joined; they go on at once where there is no barrier."""
+        if len(self.groups):
+            is_there = (self.joined[batch.waves] > 0) & (number <= self.allocated[self.groups[batch.waves]])
+            self.complete[batch.waves[~is_there]] = True
+            self.is_waited[batch.waves] = True
+
+    def state(self, batch: WaveBatch, given: Any) -> Any:
+        """Return what S_GET_BARRIER_STATE says of a barrier: as of others; and a quarter of how many there are."""
+        state = np.zeros((batch.count, 1), np.uint64)
+        for row, _wave, barrier, _members in self._each(batch, given):
+            count = int(self.allocated[barrier[0]]) // 4
+            state[row] = count << 24 | int(self.signals[barrier]) << 16 | int(self.members[barrier]) << 4 | 1
+        return number_of(state)
+
+
 class GroupBarriers:
     """The barrier of each work-group."""
 
     def __init__(self) -> None:
         nothing = np.zeros(0, np.int64)
+        self.named = NamedBarriers()
         self.on_complete: Callable[[], None] = lambda: None
         """A function that is told when waves may go on."""
         self.use(nothing, nothing)
 
-    def use(self, groups: Any, alive: Any) -> None:
+    def use(self, groups: Any, alive: Any, named: Any = 0) -> None:
         """Use the barriers of other waves: the group of each, and how many of each group have not ended.
 
-        ``alive`` is shared with the caller, who counts the waves that end.
+        ``alive`` is shared with the caller, who counts the waves that end. ``named`` is how many named barriers each
+        group has.
         """
         self.groups = np.maximum(groups, 0)
         self.alive = alive
@@ -51,14 +158,16 @@ class GroupBarriers:
         self.signals = np.zeros(len(alive), np.int64)
         self.complete = np.zeros(len(groups), bool)
         """The waves whose next wait is over at once."""
+        self.named.use(self.groups, np.where(self.has_barrier, named, 0))
 
-    def saved(self) -> tuple[Any, Any]:
+    def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs."""
-        return self.signals.copy(), self.complete.copy()
+        return self.signals.copy(), self.complete.copy(), *self.named.saved()
 
-    def restore(self, saved: tuple[Any, Any], alive: Any) -> None:
+    def restore(self, saved: tuple[Any, ...], alive: Any) -> None:
         """Bring the barriers back to where they were."""
-        self.signals, self.complete = (array.copy() for array in saved)
+        self.signals, self.complete = (array.copy() for array in saved[:2])
+        self.named.restore(saved[2:])
         self.alive = alive
 
     def _groups_of(self, batch: WaveBatch) -> Any:
@@ -94,8 +203,11 @@ class GroupBarriers:
         _groups, counts = self._groups_of(batch)
         if not counts.any():
             return ~counts
-        free = self.complete[batch.waves] | ~counts
-        self.complete[batch.waves[free]] = False
+        named, waves = self.named, batch.waves
+        free = np.where(named.is_waited[waves], named.complete[waves], self.complete[waves] | ~counts)
+        self.complete[waves[free & ~named.is_waited[waves]]] = False
+        named.complete[waves[free & named.is_waited[waves]]] = False
+        named.is_waited[waves[free]] = False
         return free
 
     def are_complete(self, batch: WaveBatch) -> Any:
@@ -109,4 +221,5 @@ class GroupBarriers:
             return 0
         members = self.alive[groups] << 4
         signals = self.signals[groups] << 16 if is_group else 0
-        return number_of(np.where(counts, signals | members | 1, 0).astype(np.uint64)[:, None])
+        named = self.named.allocated[groups] // 4 << 24
+        return number_of(np.where(counts, named | signals | members | 1, 0).astype(np.uint64)[:, None])

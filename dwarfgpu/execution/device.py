@@ -146,7 +146,7 @@ class Device:
         """The scalar registers of the target, by where a batch has them."""
         self.clock = Clock()
         self.barriers = GroupBarriers()
-        self.barriers.on_complete = self._release
+        self.barriers.on_complete = self.barriers.named.on_complete = self._release
         self.blocks: dict[tuple[int, int], CompiledBlock] = {}
         self._single: dict[tuple[int, int], CompiledBlock] = {}
         self._of_waves: dict[tuple[int, int], CompiledBlock] = {}
@@ -261,7 +261,8 @@ class Device:
         }
         self._groups = np.maximum(machine.groups(), 0)
         self._alive = np.bincount(self._groups, minlength=machine.wave_count)
-        self.barriers.use(self._groups, self._alive)
+        named = [machine.named_barriers.get(number, 0) for number in range(len(machine.dispatches))]
+        self.barriers.use(self._groups, self._alive, np.array([*named, 0])[machine.dispatch])  # the last: no dispatch
         self._written = machine.changes
 
     @property

@@ -49,6 +49,8 @@ class Gpu(Machine):
         """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
         self.segments: dict[int, bytes] = {}
         """The kernarg segment of each launch, by the position of its dispatch."""
+        self.named_barriers: dict[int, int] = {}
+        """How many named barriers its work-groups have, likewise."""
         self.passing: list[int] = []
         """Where the memory is that only launches needed whose waves are there."""
         self.seed: int | None = None
@@ -114,7 +116,7 @@ class Gpu(Machine):
         self.remove_waves()
         for address in self.passing:
             self.memory.unmap(self.target.default_space, address)
-        for known in (self.passing, self.segments, self.dispatches, self.traps):
+        for known in (self.passing, self.segments, self.named_barriers, self.dispatches, self.traps):
             known.clear()
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution import lane_moves
-from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT, BarrierPart
+from dwarfgpu.execution.barriers import CLUSTER, GROUP, NAMED, WITHOUT_EFFECT, BarrierPart
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import GlobalMemory
@@ -34,8 +34,6 @@ IDLE = re.compile(
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv|prefetch_b8)$|flat_prefetch_b8$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
-_OTHERWISE_ON_GFX12_5 = re.compile(r"s_get_barrier_state$")
-"""Operations of GFX12.5 that differ from those of GFX12 with the same names, or may: what they do is not known here."""
 _NARROW = re.compile(r"v_cvt_\w*(fp|bf)8")
 _READ_ON_GFX12_5 = frozenset(
     f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")
@@ -55,7 +53,7 @@ def is_idle(instruction: GpuInstruction) -> bool:
 def _check_on_gfx12_5(instruction: GpuInstruction, writer: BlockWriter) -> None:
     """Refuse what is not known of GFX12.5."""
     name = instruction.name
-    is_known = not _OTHERWISE_ON_GFX12_5.match(name)
+    is_known = True
     if "scale_offset" in instruction.modifiers and instruction.encoding not in ("SMEM", "SCRATCH"):
         is_known = is_known and has_base(instruction.operand("saddr"))
     if _NARROW.match(name):  # then floats of 8 bits have no sign (CDNA 5 ISA document, 7.12.6)
@@ -690,37 +688,72 @@ _BARRIERS = {
 # --- Barriers of GFX12 --------------------------------------------------------------------------------------------
 
 
-def _barrier_number(instruction: GpuInstruction) -> int:
-    """Return which barrier an instruction names; M0 and other numbers name those that other processors have."""
+def barrier_number(instruction: GpuInstruction) -> int | None:
+    """Return which barrier an instruction names; None if M0 does."""
     operand = instruction.operand("ssrc0") or instruction.operand("simm16")
     if operand is not None and operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE):
-        number = (operand.value & 0xFFFF ^ 0x8000) - 0x8000
-        if number == GROUP or number in WITHOUT_EFFECT:
-            return number
-    raise UnknownInstruction(f"{instruction.mnemonic} of a named barrier")
+        return (operand.value & 0xFFFF ^ 0x8000) - 0x8000
+    return None
+
+
+def _named_barrier(writer: BlockWriter, instruction: GpuInstruction) -> str:
+    """Return the text of the number of a named barrier and its members; "0" where a program can do nothing."""
+    number = barrier_number(instruction)
+    if not is_gfx12_5(writer.processor) and number not in WITHOUT_EFFECT:
+        raise UnknownInstruction(f"{instruction.mnemonic} of a named barrier")
+    if number is None:
+        return writer.scalar(instruction.sources[0], 32)
+    if number in (*WITHOUT_EFFECT, *CLUSTER) or (instruction.name == "s_barrier_join" and not 0 < number <= NAMED):
+        return "0"
+    if not 0 < number <= NAMED:
+        raise UnknownInstruction(f"{instruction.mnemonic} {number}: there is no such barrier")
+    return str(number)
 
 
 def barrier_part(instruction: GpuInstruction) -> BarrierPart | None:
     """Return what an instruction is for the barrier of its work-group; None if it is nothing, or asks for more."""
     part = _BARRIERS.get(instruction.name)
-    try:
-        is_own = part in (None, BarrierPart.WHOLE) or _barrier_number(instruction) == GROUP
-    except UnknownInstruction:
-        return None
+    is_own = part in (None, BarrierPart.WHOLE) or barrier_number(instruction) == GROUP
     return part if is_own else None
 
 
 def _signal(*, asks: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
-        call = f"{writer.name(writer.barriers.signal)}(b)" if _barrier_number(instruction) == GROUP else "0"
+        if barrier_number(instruction) == GROUP:
+            call = f"{writer.name(writer.barriers.signal)}(b)"
+        elif is_gfx12_5(writer.processor):
+            call = f"{writer.name(writer.barriers.named.signal)}(b, {_named_barrier(writer, instruction)})"
+        else:
+            call = _named_barrier(writer, instruction)
         writer.write(f"b.scc = {call}" if asks else call)
 
     return write
 
 
+def _change_named(do: str) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return what writes that waves change a named barrier."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        function = writer.name(getattr(writer.barriers.named, do))
+        writer.write(f"{function}(b, {_named_barrier(writer, instruction)})")
+
+    return write
+
+
+def _leave(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    if not is_gfx12_5(writer.processor):
+        raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+    writer.write(f"b.scc = {writer.name(writer.barriers.named.leave)}(b)")
+
+
 def _barrier_state(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    is_group = _barrier_number(instruction) == GROUP
-    text = f"{writer.name(writer.barriers.state)}(b, is_group={is_group})"
+    number = barrier_number(instruction)
+    if number in CLUSTER:
+        raise UnknownInstruction(f"{instruction.mnemonic} of a cluster, whose state a message returns")
+    if number in (GROUP, *WITHOUT_EFFECT):
+        text = f"{writer.name(writer.barriers.state)}(b, is_group={number == GROUP})"
+    else:
+        text = f"{writer.name(writer.barriers.named.state)}(b, {_named_barrier(writer, instruction)})"
     writer.set_scalar(instruction.destinations[0], text, 32)
 
 
@@ -790,6 +823,9 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_sendmsg_rtn_b64": _message_answer,
     "s_barrier_signal": _signal(asks=False),
     "s_barrier_signal_isfirst": _signal(asks=True),
+    "s_barrier_init": _change_named("initialize"),
+    "s_barrier_join": _change_named("join"),
+    "s_barrier_leave": _leave,
     "s_get_barrier_state": _barrier_state,
     "s_memtime": _time,
     "s_get_shader_cycles_u64": _time,
@@ -848,10 +884,13 @@ def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
 
 
 def _wait(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-    if _barrier_number(instruction) == GROUP:
-        _pause(Pause.BARRIER)(writer, instruction, address)
-    else:
-        writer.write(f"return {address + instruction.size}")
+    if barrier_number(instruction) != GROUP:
+        number = _named_barrier(writer, instruction)
+        if number == "0":
+            writer.write(f"return {address + instruction.size}")
+            return
+        writer.write(f"{writer.name(writer.barriers.named.wait)}(b, {number})")
+    _pause(Pause.BARRIER)(writer, instruction, address)
 
 
 def _halt(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:

@@ -160,7 +160,7 @@ def action_of(instruction: GpuInstruction, major: int) -> MemoryAction:
         return _scalar(instruction, major)
     if encoding in {"MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "MIMG", "VIMAGE", "VSAMPLE", "DS"}:
         return _vector(instruction, major)
-    if name.startswith("s_sendmsg_rtn"):
+    if name.startswith(("s_sendmsg_rtn", "s_get_barrier_state")):
         written = frozenset(register for operand in instruction.destinations for register in registers_of(operand))
         return MemoryAction(counters=(counters_of(major).scalar,), is_ordered=False, written=written)
     return NO_ACTION

@@ -165,7 +165,6 @@ def test_offsets_with_the_highest_bit_are_not_known(it, text):
     "s_setreg_b32 hwreg(HW_REG_WAVE_MODE), s0",
     "s_getreg_b32 s0, hwreg(HW_REG_WAVE_STATUS)",
     "s_mov_b64 s[0:1], src_private_base",
-    "s_get_barrier_state s0, -1",
 )
 def test_what_is_not_known_stops_with_a_message(it, text):
     with pytest.raises(UnknownInstruction, match="what it does on gfx1250 is not known here"):

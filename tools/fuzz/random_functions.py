@@ -44,6 +44,13 @@ ON_FLOATS = (
     "call T @llvm.fma.S(T A, T A, T A)",
     "call T @llvm.ldexp.S.P(T A, POWER)",
 )
+ENDS_OF_INTEGERS = ("add T A, C", "mul T A, C", "xor T A, C", "udiv T A, C")
+ENDS_OF_FLOATS = (
+    "fadd T A, C",
+    "fdiv T A, C",
+    *(f"call T @llvm.{name}.S(T A, T C)" for name in ("minimum", "maximum")),
+)
+"""What the ways of a branch end with."""
 LEFT_OUT = {
     "(v.)?i8 .*bswap": "no such function",
     "v.* .*canonicalize": "clang ends with a crash for pairs on the host",
@@ -227,13 +234,16 @@ class Function:
         self.block = block
         self.lines.append(f"{block}:")
 
-    def inside(self, depth: int, kind: Type, known: dict[Type, list[str]]) -> str:
-        """Write some statements with values of their own, and return a sum: see "a value after a switch"."""
+    def inside(self, depth: int, kind: Type, known: dict[Type, list[str]], way: int = 0) -> str:
+        """Write some statements with values of their own; return what an operation makes that each way has for itself.
+
+        Else the operation could be moved behind the ways, and these end with what "a value after a switch" loses.
+        """
         self.values = {each: [*names] for each, names in known.items()}
         for _number in range(self.chance.randint(1, 3)):
             self.statement(depth + 1)
-        text = f"fadd T A, {kind.all(1.5)}" if kind.is_float() else f"add T A, {kind.all(1)}"
-        made = self.write(text, kind)
+        last = (ENDS_OF_FLOATS if kind.is_float() else ENDS_OF_INTEGERS)[way]
+        made = self.write(last.replace("C", kind.all(1.5 if kind.is_float() else 3)), kind)
         self.values = known
         return made
 
@@ -245,11 +255,11 @@ class Function:
             self.lines.append(f"  br i1 {self.condition(1)}, label %{ways[0]}, label %{ways[1]}")
         else:
             chosen = self.part(f"and i32 {self.value(INT)}, 7")
-            cases = " ".join(f"i32 {number}, label %{way}" for number, way in enumerate(ways[1:], 1))
+            cases = " ".join(f"i32 {case}, label %{way}" for case, way in enumerate(ways[1:], 1))
             self.lines.append(f"  switch i32 {chosen}, label %{ways[0]} [ {cases} ]")
-        for way in ways:
+        for number, way in enumerate(ways):
             self.begin(way)
-            met.append(f"[ {self.inside(depth, kind, self.values)}, %{self.block} ]")
+            met.append(f"[ {self.inside(depth, kind, self.values, number)}, %{self.block} ]")
             self.lines.append(f"  br label %{end}")
         self.begin(end)
         self.keep(kind, self.part(f"phi {kind} {', '.join(met)}"))

@@ -43,8 +43,12 @@ class BarrierCheck(KeptState):
         self.lanes = self.used(np.arange(count)) if count else np.zeros(0, np.int64)
 
     def arrive(self, batch: WaveBatch, pc: int) -> None:
-        """Look at the lanes that waves arrive with."""
+        """Take note of where waves arrive at the barrier of their work-group."""
         self.pcs[batch.waves] = pc
+        self.reach(batch, pc)
+
+    def reach(self, batch: WaveBatch, pc: int) -> None:
+        """Look at the lanes with which waves reach a barrier."""
         if batch.mask is None:
             return
         flags = np.broadcast_to(batch.mask, (batch.count, batch.lanes))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, LOCAL, SCRATCH, AccessShape, shape_of
+from dwarfgpu.execution.barriers import GROUP
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, reach_of_access
@@ -47,7 +48,8 @@ from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, 
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
 from dwarfgpu.execution.checks.updates import Update, UpdatesOfLoads
 from dwarfgpu.execution.checks.wait_check import WaitCheck
-from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.execution.instructions import barrier_number
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import JUMPS, GpuInstruction
@@ -273,10 +275,14 @@ class CheckedMemory(MemoryAccess):
             self._tell(writer, self.order.invalidate, action.invalidate, is_counted=bool(kinds))
         if action.write_back:
             self._tell(writer, self.order.write_back, action.write_back)
-        elif name == "s_barrier" or name.startswith("s_barrier_signal"):
+        elif name == "s_barrier" or (name.startswith("s_barrier_signal") and barrier_number(instruction) == GROUP):
             self._tell(writer, self._arrive, address, is_split=name != "s_barrier")
-        elif name == "s_barrier_wait":
+        elif name == "s_barrier_wait" and barrier_number(instruction) == GROUP:
             self._tell(writer, self.order.wait_at_barrier)
+        elif name.startswith("s_barrier_signal") and BARRIER in self.settings.checks:
+            self._tell(writer, self.barrier_check.reach, address)
+        elif name == "s_barrier_join" and RACE in self.settings.checks:
+            raise UnknownInstruction(f"{name}: races are not looked for between waves that meet at a named barrier")
         elif name.startswith("s_endpgm"):
             self._tell(writer, self._end, address)
         is_access = bool(action.operation) or name in _COUNTERS

@@ -99,7 +99,7 @@ def touched_by(instruction: GpuInstruction, lanes: int, mode: int) -> TouchedCel
         return TouchedCells(CONTROL, cells(instruction.sources), written=written)
     if name in instructions.SETTINGS or _ALWAYS_DEFINED.match(name) or name == "s_set_gpr_idx_idx":
         return TouchedCells(CLEARS, written=(*written, ("s", M0)) if "gpr_idx" in name else written)
-    if name == "s_barrier_signal_isfirst":
+    if name in ("s_barrier_signal_isfirst", "s_barrier_leave"):
         return TouchedCells(CLEARS, written=(SCC,))
     if instruction.encoding not in _ENCODINGS or name in instructions.SPECIAL_FORMS:
         return _calculated(instruction, lanes, mode, written)
