@@ -20,7 +20,7 @@ from dwarfgpu.execution.memory_access import MemoryAccess, has_base
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.decoder import BANKS, BANKS_SHIFT, banks_in_mode
 from dwarfgpu.isa.decoder import text as text_of
-from dwarfgpu.isa.instruction import CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.instruction import BRANCHES, CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.matrices import shape_of
 from dwarfgpu.isa.semantics.numbers import LOW
@@ -839,7 +839,9 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
 
 def _branch(condition: str | None) -> Callable[[BlockWriter, GpuInstruction, int], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-        target = address + (instruction.branch or 0)
+        if instruction.branch is None:
+            raise UnknownInstruction(f"{instruction.mnemonic} by a distance in registers: nothing here follows it")
+        target = address + instruction.branch
         if condition is None:
             writer.write(f"return {target}")
             return
@@ -905,7 +907,7 @@ def _halt(writer: BlockWriter, instruction: GpuInstruction, address: int) -> Non
 
 
 CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
-    "s_branch": _branch(None),
+    **dict.fromkeys(BRANCHES, _branch(None)),
     "s_cbranch_scc0": _branch("1 - b.scc"),
     "s_cbranch_scc1": _branch("b.scc"),
     "s_cbranch_vccz": _branch(f"flag(s[{VCC}] == 0)"),
@@ -943,5 +945,5 @@ def waves_meet(instruction: GpuInstruction) -> bool:
     """
     name = instruction.name
     if name in CONTROL:
-        return not (is_idle(instruction) or name in JUMPS | CALLS or name.startswith(("s_branch", "s_cbranch")))
+        return not (is_idle(instruction) or name in JUMPS | CALLS | BRANCHES or name.startswith("s_cbranch"))
     return name in SETTINGS or _TAKES_LONG.match(name) is not None or shape_of(name) is not None

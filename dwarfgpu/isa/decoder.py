@@ -12,7 +12,15 @@ from functools import cache
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, WIDE_LITERAL, CodeBook, CodeKind
 from dwarfgpu.isa.formats import InstructionFormat, Pieces, bits_of, extract, formats
-from dwarfgpu.isa.instruction import JUMPS, GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
+from dwarfgpu.isa.instruction import (
+    BRANCHES,
+    JUMPS,
+    GpuInstruction,
+    GpuOperand,
+    InstructionForm,
+    OperandKind,
+    OperandRole,
+)
 from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
@@ -248,7 +256,8 @@ class OpcodeDecoder:
                 spec = decoder.table.operand(token)
                 role = _role_of(name, layout.name, spec.name, len(self.plans))
                 self.plans.append(self._plan(decoder, layout, spec, role))
-        self.is_branch = any(plan.spec.immediate == "d" for plan in self.plans) and layout.name in {"SOPP", "SOPK"}
+        is_branch = any(plan.spec.immediate == "d" for plan in self.plans) and layout.name in {"SOPP", "SOPK"}
+        self.is_branch = is_branch or name in BRANCHES
         if layout.variant == "dpp8fi":
             self.writers.append(("fi", lambda value, others: " fi:1"))
         variant = layout.variant.removesuffix("fi")
@@ -332,7 +341,8 @@ class OpcodeDecoder:
 
     def _with_literal(self, plan: OperandPlan, key: int, literal: int) -> GpuOperand | None:
         operand = plan.make(key, literal)
-        if self.has_signed_literals and literal >> 31 and operand is not None and operand.bits == 64:
+        is_negative = self.has_signed_literals and literal >> 31 and plan.code(key) == LITERAL
+        if is_negative and operand is not None and operand.bits == 64:
             return evolve(operand, value=literal - (1 << 32) + (1 << 64))
         return operand
 
@@ -381,7 +391,10 @@ class OpcodeDecoder:
         branch = None
         if self.is_branch:
             distance = operands[-1].value
-            branch = 4 + 4 * (distance - ((distance & 0x8000) << 1))
+            if operands[-1].kind is OperandKind.IMMEDIATE:
+                branch = 4 + 4 * (distance - ((distance & 0x8000) << 1))
+            elif operands[-1].kind in (OperandKind.CONSTANT, OperandKind.LITERAL):  # bytes, of 64 bits
+                branch = size + (distance & (1 << 64) - 1 ^ 1 << 63) - (1 << 63)
         return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + size], branch)
 
 
@@ -826,7 +839,7 @@ class BankFollower:
 
 _MODE = 1
 """The number of the hardware register."""
-_LAST = frozenset(("s_branch", "s_endpgm"))
+_LAST = BRANCHES | {"s_endpgm"}
 
 
 def with_comments(instruction: GpuInstruction, mode: int) -> GpuInstruction:

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import BankFollower, decode, with_banks
-from dwarfgpu.isa.instruction import CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.instruction import BRANCHES, CALLS, JUMPS, PC_READS, GpuInstruction, GpuOperand, OperandKind
 
 Scalar: TypeAlias = "tuple[int, int] | None"
 """A symbol and a constant; None is unknown."""
@@ -78,7 +78,7 @@ _KEEPS_CARRY = re.compile(r"s_(mov|movk|cmov|cselect|get_?pc|sext|mul|pack|swap_
 _SCRATCH = re.compile(r"(?:scratch|buffer)_(load|store)_(dword(?:x[234])?|b(?:32|64|96|128))$")
 _INDEXED = re.compile(r"v_movrel(?!s_)|s_movreld|s_set_gpr_idx_on|v_swaprel")
 _COMPUTED = ("lds", "tfe", "idxen", "offen")
-_ENDS = frozenset(("s_endpgm", "s_branch", "s_endpgm_saved", "s_endpgm_ordered_ps_done"))
+_ENDS = BRANCHES | {"s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"}
 
 
 _TRAP = 2
@@ -293,7 +293,7 @@ class FunctionReading:
             return (target,) if name in _ENDS else (behind, target)
         if name in JUMPS:
             return self._jump_targets(path[-MAX_COMPUTED:])
-        return () if name in _ENDS or _is_trap(instruction) else None
+        return () if (name in _ENDS and name not in BRANCHES) or _is_trap(instruction) else None
 
     def _reads_by_index(self, pc: int, instruction: GpuInstruction) -> frozenset[int]:
         """Return the instructions from one that starts indexing to the end of that, if they are moves from registers.

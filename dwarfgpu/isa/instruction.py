@@ -37,6 +37,7 @@ from enum import Enum
 from dwarfgpu.immutable import field, frozen, immutable
 
 __all__ = [
+    "BRANCHES",
     "CALLS",
     "JUMPS",
     "PC_READS",
@@ -47,6 +48,8 @@ __all__ = [
     "OperandRole",
 ]
 
+BRANCHES = frozenset(("s_branch", "s_add_pc_i64"))
+"""Branches that always go, by a distance in the instruction."""
 CALLS = frozenset(("s_swappc_b64", "s_call_b64", "s_swap_pc_i64", "s_call_i64"))
 """Instructions that save the address behind them and go elsewhere."""
 PC_READS = frozenset(("s_getpc_b64", "s_get_pc_i64"))

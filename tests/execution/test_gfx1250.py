@@ -156,6 +156,63 @@ def test_offsets_with_the_highest_bit_are_not_known(it, text):
     it.run(text)
 
 
+FAR = """
+define protected amdgpu_kernel void @k(ptr addrspace(1) %out, i32 %count) {
+entry:
+  br label %loop
+loop:
+  %round = phi i32 [ 0, %entry ], [ %next, %back ]
+  %goes.on = icmp ult i32 %round, %count
+  br i1 %goes.on, label %far, label %end
+far:
+  call void asm sideeffect "CODE", ""()
+  br label %back
+back:
+  %next = add i32 %round, 1
+  br label %loop
+end:
+  store i32 %round, ptr addrspace(1) %out
+  ret void
+}
+"""
+
+
+@for_each("jit", "off", "on")
+def test_branches_to_far_code(require_tool, tmp_path, jit):
+    """LLVM branches there and back with s_add_pc_i64, whose distance is from the next instruction on."""
+    path = tmp_path / "far.co"
+    words = [require_tool("clang-22"), "-x", "ir", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib"]
+    code = FAR.replace("CODE", "s_nop 0\\0A" * 35_000)
+    subprocess.run([*words, "-", "-o", path], input=code, text=True, check=True)
+    machine = machine_for(str(path), "k")
+    machine.jit = jit
+    launched = launch(machine, str(path), "k", grid=32, work_group=32, args=[np.zeros(32, np.uint32), 3])
+    assert machine.run(limit=1_000_000).has_ended
+    assert launched.buffers["out"][0] == 3
+    assert machine.device.executed > 3 * 35_000
+
+
+@for_each("text, branch",
+    ("s_add_pc_i64 -16", -12), ("s_add_pc_i64 0x12345", 0x1234D), ("s_add_pc_i64 0xfffffffffffddce4", -0x22310),
+    ("s_add_pc_i64 lit64(0xfffffc18)", 0xFFFFFC24), ("s_add_pc_i64 s[2:3]", None))  # fmt: skip
+def test_distances_of_branches_to_far_code(require_tool, text, branch):
+    (code,) = assembled(require_tool("llvm-mc-22"), text, "gfx1250", LANES)
+    assert decode(code, 0, "gfx1250", LANES).branch == branch
+    with pytest.raises(UnknownInstruction, match="distance in registers"):
+        InstructionBench(require_tool("llvm-mc-22"), "gfx1250", LANES).run("s_add_pc_i64 s[2:3]")
+
+
+@for_each("literal", "0xfffffffffffddce4", "0x123480000001", "lit64(0x80000000)", "lit64(0x7fffffff)")
+def test_literals_of_64_bits_have_their_own_sign(it, literal):
+    """Only a literal of 32 bits gets its sign from bit 31 (CDNA 5, 4.1)."""
+    number = int(literal.removeprefix("lit64(").removesuffix(")"), 16)
+    number -= number >> 63 << 64
+    others = np.array([number - 1, number, number + 1, -(1 << 40), 1 << 40, 1 << 31, -1, 0] * 4, np.int64)
+    it.vector(2, others)
+    it.run(f"v_cmp_lt_i64 vcc_lo, {literal}, v[2:3]")
+    assert [it.vcc >> lane & 1 for lane in range(LANES)] == [int(number < other) for other in others.tolist()]
+
+
 @for_each(
     "text",
     "v_wmma_f32_16x16x32_f16 v[0:7], v[8:15], v[16:23], v[24:31] neg_lo:[1,0,0]",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.decoder import BankFollower, decoder
-from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
+from dwarfgpu.isa.instruction import BRANCHES, CALLS, JUMPS, GpuInstruction
 from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, PRIVATE, Register, action_of, needed_registers, registers_of
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.program.code.instructions import machine_of
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject
 
-ENDS = (
-    frozenset({"s_endpgm", "s_endpgm_saved", "s_branch", "s_rfe_b64", "s_rfe_i64", "s_endpgm_ordered_ps_done"}) | JUMPS
-)
+ENDS = BRANCHES | JUMPS | {"s_endpgm", "s_endpgm_saved", "s_rfe_b64", "s_rfe_i64", "s_endpgm_ordered_ps_done"}
 """What never goes on with the next instruction."""
 RETURN_REGISTER = 30
 """The first of the two registers of the return address (AMDGPU usage, "Call Convention")."""

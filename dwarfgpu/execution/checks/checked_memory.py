@@ -52,7 +52,7 @@ from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.instructions import barrier_number
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.isa import memory_actions as actions
-from dwarfgpu.isa.instruction import JUMPS, GpuInstruction
+from dwarfgpu.isa.instruction import BRANCHES, JUMPS, GpuInstruction
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class CheckedMemory(MemoryAccess):
                     found.add(pc)
                 if instruction.branch is not None:
                     waiting.append(pc + instruction.branch)
-                if name.startswith("s_endpgm") or name == "s_branch" or name in JUMPS:
+                if name.startswith("s_endpgm") or name in BRANCHES | JUMPS:
                     break
                 pc += instruction.size
         return covered, found | covered

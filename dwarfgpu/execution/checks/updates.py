@@ -13,7 +13,7 @@ from typing import Any
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
-from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand
+from dwarfgpu.isa.instruction import BRANCHES, CALLS, JUMPS, GpuInstruction, GpuOperand
 
 MOST_FOLLOWED = 128
 """The instructions behind a load that are looked at."""
@@ -75,7 +75,7 @@ class UpdatesOfLoads:
                 return None
             name, branch = instruction.name, instruction.branch or 0
             is_end = name.startswith(("s_endpgm", "s_barrier")) or name in CALLS or name in JUMPS
-            size = branch if name == "s_branch" else instruction.size
+            size = branch if name in BRANCHES else instruction.size
             action = actions.action_of(instruction, self._generation)
             self._known[at] = None if is_end or size <= 0 else FollowedInstruction(instruction, action, at + size)
         return self._known[at]

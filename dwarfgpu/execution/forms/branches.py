@@ -7,7 +7,7 @@ from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter
 from dwarfgpu.execution.forms.layout import SCC, STEP, Rule
 from dwarfgpu.execution.instructions import CONTROL
-from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
+from dwarfgpu.isa.instruction import BRANCHES, CALLS, JUMPS, GpuInstruction
 
 _CONDITIONS = {
     "s_cbranch_scc0": (SCC, "eq"), "s_cbranch_scc1": (SCC, "ne"), "s_cbranch_vccz": (VCC, "eq"),
@@ -26,7 +26,7 @@ def write_branch(writer: FormWriter, instruction: GpuInstruction, before: int, b
     writer.rule |= Rule.ENDS_BLOCK
     if distance is not None and not -before <= distance < behind:
         raise UnknownInstruction(f"{instruction.mnemonic} to other code")
-    if name == "s_branch" or (name in CALLS and distance is not None):
+    if name in BRANCHES or (name in CALLS and distance is not None):
         if name in CALLS:
             writer.rule |= Rule.IS_NOTED | Rule.IS_CALL
             writer.change_calls(instruction, "")

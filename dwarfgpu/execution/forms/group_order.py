@@ -14,10 +14,10 @@ from dwarfgpu.execution.access_shapes import LOCAL, depends_on_order, shape_of
 from dwarfgpu.execution.caches import AGENT, cached_family, reach_of_access, reach_of_control
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.forms.form_writer import CONSTANTS, LOW
-from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, OperandKind
+from dwarfgpu.isa.instruction import BRANCHES, CALLS, JUMPS, GpuInstruction, OperandKind
 from dwarfgpu.isa.memory_actions import INVALIDATES, LOAD
 
-_ENDS = ("s_branch", "s_endpgm", "s_endpgm_saved")
+_ENDS = BRANCHES | {"s_endpgm", "s_endpgm_saved"}
 _RETURN = 30
 """The register with the address that a function returns to."""
 _HALVES = {"s_add_u32": 0, "s_add_co_u32": 0, "s_addc_u32": 1, "s_add_co_ci_u32": 1}

@@ -19,7 +19,7 @@ from dwarfgpu.execution.forms.layout import HEAT, NUMBERS, RULE, SLOT, STRETCH, 
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter, rule_of, stretch_of
 from dwarfgpu.immutable import evolve
-from dwarfgpu.isa.instruction import JUMPS
+from dwarfgpu.isa.instruction import BRANCHES, JUMPS
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class FormProgram:
                     found[address] = evolve(form, rule=form.rule | Rule.IS_FAR) if is_far else form
                 if instruction.branch is not None:
                     pending.append(address + instruction.branch)
-                if instruction.name in JUMPS or instruction.name in ("s_branch", "s_endpgm", "s_set_vgpr_msb"):
+                if instruction.name in JUMPS | BRANCHES or instruction.name in ("s_endpgm", "s_set_vgpr_msb"):
                     break
                 address += instruction.size
         for stop in () if self._quiet is None else self._quiet.stops & (found.keys() | self._tried):

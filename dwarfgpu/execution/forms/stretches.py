@@ -16,7 +16,7 @@ from dwarfgpu.execution.forms.form import WrittenForm, write_form
 from dwarfgpu.execution.forms.form_writer import LOW, FormWriter
 from dwarfgpu.execution.forms.layout import SCC, SLOT, VECTORS, Place, Rule
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import GpuInstruction
+from dwarfgpu.isa.instruction import BRANCHES, GpuInstruction
 
 LONGEST = 200
 """The most instructions of a stretch."""
@@ -36,7 +36,7 @@ class StretchPart:
         behind, branch = self.address + self.instruction.size, self.instruction.branch
         if branch is None or self.instruction.name.startswith("s_cbranch_cdbg"):
             return [behind]
-        return [self.address + branch, *([] if self.instruction.name == "s_branch" else [behind])]
+        return [self.address + branch, *([] if self.instruction.name in BRANCHES else [behind])]
 
 
 def stretch_of(parts: Iterable[StretchPart], *, is_by_wave: bool = False) -> list[StretchPart]:

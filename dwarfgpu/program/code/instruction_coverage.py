@@ -17,9 +17,7 @@ from dwarfgpu.isa.instruction import GpuInstruction
 TRIES = 200
 CHOSEN = {"simm16": 1, "ssrc0": 128}
 """Numbers that say something: the hardware register MODE, the message that asks for the doorbell."""
-_NOT_FOLLOWED = re.compile(
-    r"s_cbranch_(g_fork|i_fork|join)$|s_subvector_loop_|s_setvskip$|s_add_pc_i64$|s_set_vgpr_msb$"
-)
+_NOT_FOLLOWED = re.compile(r"s_cbranch_(g_fork|i_fork|join)$|s_subvector_loop_|s_setvskip$|s_set_vgpr_msb$")
 """Operations of which it is not known where their waves go on."""
 _OTHER_MEMORY = ("EXP", "LDSDIR")
 """Encodings of which it is not known what they do to memory."""
