@@ -734,16 +734,13 @@ def _change_named(do: str) -> Callable[[BlockWriter, GpuInstruction], None]:
     """Return what writes that waves change a named barrier."""
 
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        if not is_gfx12_5(writer.processor):
+            raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
         function = writer.name(getattr(writer.barriers.named, do))
-        writer.write(f"{function}(b, {_named_barrier(writer, instruction)})")
+        is_leave = do == "leave"
+        writer.write(f"b.scc = {function}(b)" if is_leave else f"{function}(b, {_named_barrier(writer, instruction)})")
 
     return write
-
-
-def _leave(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    if not is_gfx12_5(writer.processor):
-        raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
-    writer.write(f"b.scc = {writer.name(writer.barriers.named.leave)}(b)")
 
 
 def _barrier_state(writer: BlockWriter, instruction: GpuInstruction) -> None:
@@ -825,7 +822,7 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_barrier_signal_isfirst": _signal(asks=True),
     "s_barrier_init": _change_named("initialize"),
     "s_barrier_join": _change_named("join"),
-    "s_barrier_leave": _leave,
+    "s_barrier_leave": _change_named("leave"),
     "s_get_barrier_state": _barrier_state,
     "s_memtime": _time,
     "s_get_shader_cycles_u64": _time,

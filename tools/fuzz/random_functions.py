@@ -34,7 +34,8 @@ ON_INTEGERS = (
 )
 """Operations, in which words in capitals are types and values: see `Function.written`."""
 ON_FLOATS = (
-    *(f"{name} T A, A" for name in ("fadd", "fsub", "fmul", "fdiv", "frem")),
+    *(f"{name} T A, A" for name in ("fadd", "fmul", "fdiv", "frem")),
+    "fsub T NONZERO, A",  # "a difference taken for a negation"
     "fneg T A",
     *(f"call T @llvm.{name}.S(T A)" for name in ("fabs", "floor", "ceil", "trunc", "rint", "roundeven", "sqrt")),
     *(f"call T @llvm.{name}.S(T A, T A)" for name in ("minimum", "maximum")),
