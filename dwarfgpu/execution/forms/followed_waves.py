@@ -125,7 +125,7 @@ class OrderedWaves(FollowedWaves):
         if self._checked.looks_for_races:
             self._log = np.zeros(LOG_WORDS + count * (HEAD + 2 * self._checked.lanes), np.int64)
             first = address_of(self._log)
-            self._ends[:] = first, first, first + 8 * LOG_WORDS
+            self._ends[:] = first, first, *[first + 8 * LOG_WORDS] * 2
         named = zip((Place.ISSUED, Place.WAITED, Place.EMPTIED, Place.LATEST_LOADS, Place.LOAD_NUMBERS), self._told,
                     strict=True)  # fmt: skip
         own = np.broadcast_to(np.int64(address_of(self._ends)), count)
@@ -135,6 +135,8 @@ class OrderedWaves(FollowedWaves):
     def settle(self, batch: FormBatch, distance: int) -> None:
         if not all(map(is_, self._arrays, self._told)):  # a checkpoint has been restored
             batch.states.tell(self.places(len(self._told[0])))
+        if self._checked.races.has_late:  # what waves wait for orders their own accesses, so it must not come before
+            self._ends[LogField.FULL_OF_LOCAL // 8] = 0
 
     def drain(self, batch: FormBatch, program: FormProgram) -> None:
         first, end = self._ends[LogField.FIRST // 8], self._ends[LogField.NEXT // 8]

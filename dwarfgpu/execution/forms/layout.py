@@ -139,6 +139,8 @@ class LogField(IntEnum):
     """The addresses of the next record, and of the first one."""
     FULL = 16
     """From where on waves that are asked refuse a load."""
+    FULL_OF_LOCAL = 24
+    """The same of loads that may be of local memory."""
 
 
 class WatchedRange(IntEnum):

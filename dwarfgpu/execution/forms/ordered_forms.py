@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.execution.access_shapes import BUFFER, SCRATCH
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
 from dwarfgpu.execution.checks.align_check import multiple
 from dwarfgpu.execution.checks.wait_check import NUMBER_BITS
 from dwarfgpu.execution.faults import UnknownInstruction
@@ -135,8 +135,8 @@ class OrderedForm(FormWriter):
         if len(self._reached) > 1:
             return
         self._changes.append(self._write_record)
-        log = self.field(Place.LOG, "ptr")
-        ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, LogField.FULL))
+        log, full = self.field(Place.LOG, "ptr"), LogField.FULL_OF_LOCAL if space in (LOCAL, FLAT) else LogField.FULL
+        ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, full))
         has_room = self.one.operate("icmp ult", LONG, *ends)
         self.refuse_unless(self.one.operate("or", FLAG, has_room, self.one.operate("xor", FLAG, "%probe", "true")))
 

@@ -64,8 +64,6 @@ ARRAY_SIZE = 8 * len(ArrayField)
 if TYPE_CHECKING:
     from dwarfgpu.execution.forms.pointer_table import ArraysOfLines
 
-ARRAY_BYTES = 8 * len(ArrayField)
-
 
 class PointerForm(FollowedForm):
     """Writes the form of an instruction of such waves."""
@@ -260,7 +258,6 @@ class PointerForm(FollowedForm):
         self._changes.append(change)
 
     def look_at_local(self, places: str) -> None:
-        super().look_at_local(places)
         if self._limits is None:
             self.is_placed, arrays = True, self._arrays.local(self._address)
             self._limits = [f"i32 {self.number(start)}, i32 {self.number(size)}" for start, size in arrays]

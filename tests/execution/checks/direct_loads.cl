@@ -53,6 +53,13 @@ KERNEL(own)
   UNLESS(1, WAIT(0))
   out[l] = t[l ^ 1];  // second
 }
+KERNEL(behind)
+  LOAD(t, 0);  // first
+  UNLESS(1, WAIT(0))
+  int x = *(volatile local int *)(t + (l ^ 1));  // second
+  WAIT(0);
+  out[l] = x;
+}
 #ifdef STORE
 KERNEL(sent)
   t[l] = l; MEET;

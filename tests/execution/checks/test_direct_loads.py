@@ -9,7 +9,7 @@ from tests.builders.parameters import some_slow
 from tests.execution.checks.pair_builds import HERE, RESOURCES, pair_build
 
 LINES = (HERE / "direct_loads.cl").read_text("utf-8").split("\n")
-FAULTS = {"stage": 2, "pipeline": 2, "early": 1, "again": 1, "own": 1}
+FAULTS = {"stage": 2, "pipeline": 2, "early": 1, "again": 1, "own": 1, "behind": 1}
 STORED = {"sent": 1, "passed": 1, "taken": 1, "seen": 1}
 """Kernels with stores out of local memory, which gfx1250 has."""
 
@@ -41,7 +41,7 @@ def test_the_pair_that_nothing_orders(require_tool, tmp_path, processor, buffers
     for level, fault in (("O0", 0), ("O2", 0), ("O2", 1), ("O2", 2)):
         path = pair_build(clang, tmp_path, "direct_loads.cl", processor, level, f"-DFAULT={fault}", *options)
         for kernel in (kernel for kernel, count in kernels.items() if fault <= count):
-            for work_group in (256, 64) if kernel == "own" else (256,):
+            for work_group in (256, 64) if kernel in ("own", "behind") else (256,):
                 rows = [row for row in found(path, kernel, work_group) if row.severity == "error"]
                 assert {row.kind for row in rows} == ({"read-write race"} if fault else set()), (kernel, fault)
                 lines = {side.position.line for row in rows for side in row.sides}

@@ -28,12 +28,8 @@ RUNS = [
     for number, each in enumerate(KERNELS_OF)
     for check in ("all", CHECKS[(number + number // len(CHECKS)) % len(CHECKS)])
 ]
-"""All checks of each kernel, and some of them in turn."""
-QUICK = {
-    ("gfx1100", "O2", "tiles", "all"),
-    next(each for each in RUNS if each[0] == "gfx90a" and each[3] == "bounds"),
-    next(each for each in RUNS if each[0] == "gfx803" and each[3] == "init"),
-}
+QUICK = [next(each for each in RUNS if each[0::3] == of) for of in (("gfx90a", "bounds"), ("gfx803", "init"))]
+QUICK.append(("gfx1100", "O2", "tiles", "all"))
 
 
 @pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))
@@ -50,8 +46,7 @@ def cases(source):
         return
     for kernel in LINES["cl"] if source == "undefined.cl" else races.RACES if source == "pairs.cl" else waits.KERNELS:
         args = {0: "zeros(4096)", 1: "arange(512)"}
-        if source == "undefined.cl":
-            args[2] = "noinit(512)"
+        args |= {2: "noinit(512)"} if source == "undefined.cl" else {}
         if kernel == "local_argument":
             args[len(args)] = 1024
         yield kernel, args, {"grid": 512, "work_group": 128}

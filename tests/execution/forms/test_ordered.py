@@ -68,6 +68,13 @@ def test_loads_know_the_calls_that_they_are_in(require_tool, tmp_path):
     assert_all_same(path, "neighbours", ["zeros(256)"], "race", grid=(128,), work_group=(128,))
 
 
+def test_a_wait_behind_a_load_comes_too_late(require_tool, tmp_path):
+    """The load reads what another load, which writes local memory itself, has not written yet."""
+    for processor in ("gfx942", "gfx1250"):
+        path = pair_build(require_tool("clang-22"), tmp_path, "direct_loads.cl", processor, "O2", "-DFAULT=1")
+        assert_all_same(path, "behind", ["zeros(512)", "arange(512)"], "race", grid=256, work_group=64)
+
+
 @pytest.mark.parametrize("level", ["O0", "O2"])
 @pytest.mark.parametrize(
     "check, kinds", [("wait", "s_endpgm"), ("align,barrier", "s_endpgm"), ("race", "store|swappc|setpc|s_endpgm")]
