@@ -16,7 +16,8 @@ class FormBench:
 
     breakpoints = {}  # noqa: RUF012 (nobody changes it)
     stops_at_faults = True
-    executed, machine, seed, wave_count, checks, compiled, compiled_part, quiet = 0, None, None, 0, None, None, None, None
+    executed, machine, seed, wave_count, checks, compiled, compiled_part = 0, None, None, 0, None, None, None
+    quiet = None
     is_observed = is_memory_watched = False
 
     def __init__(self, bench):
