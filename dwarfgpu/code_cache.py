@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dwarfgpu.children import folder_of_run
 
-LIMIT = 1 << 26
+LIMIT = 1 << 28
 """The bytes of all files; the oldest go first."""
 _LOOKS = 64
 """How often all files are looked at while so many bytes are written."""
