@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -30,3 +31,18 @@ def content_of(*folders: Path) -> str:
     """The hash of all that is in some folders."""
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(f"{path}\\0".encode() + path.read_bytes() for path in files)).hexdigest()
+
+
+def built(words: Iterable[object], path: Path | str) -> str:
+    """Let a compiler make a file of sources, which include only what the words name or what is beside it."""
+    command = [*map(str, words), "-o", str(path)]
+    folders = {Path(word).parent for word in command[1:-1] if Path(word).is_file()}
+    sources = sorted(each for folder in folders for each in folder.iterdir() if each.suffix in (".cl", ".hip", ".h"))
+
+    def make() -> bytes:
+        subprocess.run(command, check=True, capture_output=True)
+        return Path(path).read_bytes()
+
+    contents = [hashlib.sha256(each.read_bytes()).hexdigest() for each in sources]
+    Path(path).write_bytes(kept(make, command[0], command[1:-1], str(Path.cwd()), sources, contents))
+    return str(path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.execution.control.checkpoints import History
 from dwarfgpu.program.code.code_object import opened
+from tests.builders import kept
 
 pytestmark = pytest.mark.usefixtures("patience")
 
@@ -56,14 +57,12 @@ BUILDS = [
 def built(require_tool: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("hangs")
 
+    @cache
     def build(processor: str, level: str) -> Path:
-        path = folder / f"{processor}.{level}.co"
         threads = 3 * (64 if processor in ("gfx803", "gfx90a") else 32)
         words = f"-target amdgcn-amd-amdhsa -mcpu={processor} -x cl -cl-std=CL2.0 -Xclang -finclude-default-header"
-        options = [*words.split(), "-g", f"-{level}", "-w", "-nogpulib", f"-DTHREADS={threads}", SOURCE, "-o", path]
-        if not path.exists():
-            subprocess.run([clang, *options], check=True, capture_output=True)
-        return path
+        options = [*words.split(), "-g", f"-{level}", "-w", "-nogpulib", f"-DTHREADS={threads}", SOURCE]
+        return Path(kept.built([clang, *options], folder / f"{processor}.{level}.co"))
 
     return build
 

@@ -1,6 +1,6 @@
 """Kernels that clang compiles, run, and compared with the same work done by the host."""
 
-import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics import functions
+from tests.builders import kept
 from tests.builders.float_models import to_bf16
 from tests.builders.parameters import for_each
 from tests.execution.control.test_running import steps
@@ -27,18 +28,14 @@ GROUP = 128
 def compiled(require_tool, tmp_path_factory):
     clang = require_tool("clang-22")
     folder = tmp_path_factory.mktemp("kernels")
-    known: dict[tuple[str, str], str] = {}
 
+    @cache
     def build(processor: str, level: str) -> str:
-        if (processor, level) not in known:
-            path = str(folder / f"kernels.{processor}.{level}.co")
-            words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"]
-            words += [f"-{level.removesuffix(HALVES)}", "-g", "-w", "-nogpulib"]
-            words += ["-Xclang", "-target-feature", "-Xclang", "+real-true16"] * level.endswith(HALVES)
-            words += ["-include", str(HERE / "kernels.h"), str(HERE / "kernels.cl"), "-o", path]
-            subprocess.run(words, check=True, capture_output=True)
-            known[processor, level] = path
-        return known[processor, level]
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"]
+        words += [f"-{level.removesuffix(HALVES)}", "-g", "-w", "-nogpulib"]
+        words += ["-Xclang", "-target-feature", "-Xclang", "+real-true16"] * level.endswith(HALVES)
+        words += ["-include", str(HERE / "kernels.h"), str(HERE / "kernels.cl")]
+        return kept.built(words, folder / f"kernels.{processor}.{level}.co")
 
     return build
 

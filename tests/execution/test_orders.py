@@ -1,7 +1,6 @@
 """The orders in which waves run: fair without a seed, and with seeds so different that races show."""
 
 import json
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from dwarfgpu.cli import main
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders import kept
 from tests.builders.parameters import every
 
 HERE = Path(__file__).parent
@@ -37,11 +37,9 @@ def built(require_tool, tmp_path_factory):
 
     @cache
     def build(processor: str, *options: str) -> str:
-        path = str(folder / f"races.{processor}{''.join(options)}.co")
         words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-O2", "-g"]
         words += [*options, "-w", "-nogpulib", "-include", str(HERE / "kernels.h"), str(HERE / "races.cl")]
-        subprocess.run([*words, "-o", path], check=True, capture_output=True)
-        return path
+        return kept.built(words, folder / f"races.{processor}{''.join(options)}.co")
 
     return build
 

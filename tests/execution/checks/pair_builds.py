@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from dwarfgpu.cli import main
+from tests.builders import kept
 
 HERE = Path(__file__).parent
 
@@ -20,9 +21,7 @@ def pair_build(clang: str, folder: Path, source: str, target: str, level: str, *
         return path
     words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
     words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
-    words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / source), "-o", path]
-    subprocess.run(words, check=True, capture_output=True)
-    return path
+    return kept.built([*words, "-include", HERE.parent / "kernels.h", HERE / source], path)
 
 
 RESOURCES = {"gfx9": 0x00027000, "gfx10": 0x31016000, "gfx11": 0x31027000, "gfx12": 0x31027000}

@@ -1,9 +1,12 @@
 """Kernels that clang compiles when a test asks for them."""
 
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.builders import kept
 
 HERE = Path(__file__).parent
 NAMES = HERE.parents[1] / "execution/kernels.h"
@@ -14,19 +17,12 @@ def built(require_tool, tmp_path_factory):
     """``built("gfx90a", "O2")`` is the path of the kernels for a processor."""
     clang = require_tool("clang-22")
     folder = tmp_path_factory.mktemp("running")
-    known: dict[tuple[str, ...], str] = {}
 
-    def call(*words):
-        subprocess.run([clang, *words], check=True, capture_output=True, cwd=folder)
-
+    @cache
     def build(processor="gfx1100", level="O0", *more):
-        key = processor, level, *more
-        if key not in known:
-            path = str(folder / f"{'.'.join(('kernels', *key))}.co")
-            options = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
-            call(*options, "-g", "-w", "-nogpulib", *more, "-include", str(NAMES), str(HERE / "kernels.cl"), "-o", path)
-            known[key] = path
-        return known[key]
+        options = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
+        words = [clang, *options, "-g", "-w", "-nogpulib", *more, "-include", NAMES, HERE / "kernels.cl"]
+        return kept.built(words, folder / f"{'.'.join(('kernels', processor, level, *more))}.co")
 
     return build
 

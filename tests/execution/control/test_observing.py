@@ -2,7 +2,6 @@
 
 import ctypes
 import struct
-import subprocess
 from itertools import product
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat
 from dwarfgpu.render.running import TraceWriter
 from dwarfgpu.render.values import value_text
+from tests.builders import kept
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each, in_one_test
 
@@ -131,14 +131,11 @@ def watched(require_tool, tmp_path_factory):
     folder = tmp_path_factory.mktemp("watched")
 
     def build(processor, kernel, **args):
-        path = folder / f"watched.{processor}.co"
-        if not path.exists():
-            options = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-g"]
-            scalar = ["-O2", "-DSCALAR"] if processor == "gfx900" else ["-O0"]
-            command = [clang, *options, *scalar, "-w", "-nogpulib", str(SOURCE), "-o", str(path)]
-            subprocess.run(command, check=True, capture_output=True)
-        machine = machine_for(str(path), kernel)
-        debugging = Debugging(launch(machine, str(path), kernel, grid=64, work_group=64, args=args))
+        options = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-g"]
+        scalar = ["-O2", "-DSCALAR"] if processor == "gfx900" else ["-O0"]
+        path = kept.built([clang, *options, *scalar, "-w", "-nogpulib", SOURCE], folder / f"watched.{processor}.co")
+        machine = machine_for(path, kernel)
+        debugging = Debugging(launch(machine, path, kernel, grid=64, work_group=64, args=args))
         if processor == "gfx900":
             return debugging
         line = next(number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if f" {kernel}(" in text)

@@ -1,25 +1,24 @@
 """The kernels of the tests, compiled for a processor."""
 
-import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1]
+from tests.builders import kept
+
+OWN = Path(__file__).with_name("loops.cl")
+FOLDER = OWN.parents[1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def build(require_tool, tmp_path_factory):
-    clang, folder, known = require_tool("clang-22"), tmp_path_factory.mktemp("compiled"), {}
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("compiled")
 
+    @cache
     def build(processor, level):
-        path = str(folder / f"{processor}.{level}.co")
-        if path not in known:
-            words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={processor} -{level} -g -w -nogpulib -include"
-            own = str(Path(__file__).with_name("loops.cl"))
-            files = [str(FOLDER / "kernels.h"), "-include", own, str(FOLDER / "kernels.cl"), "-o", path]
-            subprocess.run([clang, *words.split(), *files], check=True, capture_output=True)
-            known[path] = True
-        return path
+        words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={processor} -{level} -g -w -nogpulib -include"
+        files = [FOLDER / "kernels.h", "-include", OWN, FOLDER / "kernels.cl"]
+        return kept.built([clang, *words.split(), *files], folder / f"{processor}.{level}.co")
 
     return build
