@@ -87,7 +87,7 @@ def problems(built, language, target, level, step):
 
 
 @pytest.mark.parametrize(
-    "target, level, step", [("gfx942", "O2", 4), *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in ALL)]
+    "target, level, step", [("gfx90a", "O2", 4), *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in ALL)]
 )
 @pytest.mark.parametrize("language", LINES)
 @pytest.mark.sampled(4)

@@ -4,6 +4,7 @@ import pytest
 
 from dwarfgpu.execution.control.debugging import Debugging
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_slow
 from tests.execution.control.test_going_back import STORE, assert_same, rounds_of, state_of
 
 LOOP = 78
@@ -37,7 +38,7 @@ def counted_questions(debugging):
     return asked
 
 
-@pytest.mark.parametrize("processor, level", BUILDS)
+@pytest.mark.parametrize("processor, level", some_slow(BUILDS, quick=BUILDS[::2]))
 def test_waves_stop_where_they_would_without_compiled_code(built, processor, level):
     path, passed = built(processor, level), 0
     for condition in CONDITIONS:

@@ -20,7 +20,7 @@ KERNELS = {
     "red": (np.zeros(COUNT, np.int64), NUMBERS, 512),
     "dbl": (np.zeros(COUNT), RANDOM.random(COUNT), 12345678901, 77),
     "sub": (ZEROS, NUMBERS, NUMBERS.astype(np.uint8), NUMBERS.astype(np.int16)),
-    "recursive": (ZEROS, NUMBERS),
+    "recursive": (ZEROS, NUMBERS % 6),
     "private_array": (ZEROS, NUMBERS),
     "counted": (ZEROS, NUMBERS, np.zeros(2, np.int32)),
     "by_number": (ZEROS, NUMBERS, 3),

@@ -16,24 +16,25 @@ from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS
 
 CHECKS = "wait", "race", "align,barrier", "align,barrier,race,wait"
 QUICK = {
-    ("gfx1100", "O2", "tiles"),
-    ("gfx90a", "O0", "recursive"),
-    ("gfx1200", "O0", "parting"),
-    ("gfx803", "O0", "col"),
+    ("gfx1100", "O2", "tiles", "race"),
+    ("gfx1100", "O2", "tiles", "align,barrier,race,wait"),
+    ("gfx90a", "O0", "recursive", "align,barrier"),
+    ("gfx1200", "O0", "parting", "wait"),
+    ("gfx803", "O0", "col", "align,barrier,race,wait"),
 }
 RUNS = [
-    (processor, level, kernel)
+    (processor, level, kernel, check)
     for processor, level in product(PROCESSORS, ("O0", "O2"))
     for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+    for check in CHECKS
 ]
 
 
-@pytest.mark.parametrize("processor, level, kernel", some_slow(RUNS, quick=QUICK))
-def test_what_is_counted_is_the_same(build, processor, level, kernel):
+@pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))
+def test_what_is_counted_is_the_same(build, processor, level, kernel, check):
     private = 1024 if kernel == "recursive" else None
-    for check in CHECKS:
-        options = {"grid": (256,), "work_group": (128,), "private_size": private}
-        assert_all_same(build(processor, level), kernel, KERNELS[kernel], check, **options)
+    options = {"grid": (256,), "work_group": (128,), "private_size": private}
+    assert_all_same(build(processor, level), kernel, KERNELS[kernel], check, **options)
 
 
 BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"))]
