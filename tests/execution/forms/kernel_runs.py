@@ -1,5 +1,6 @@
 """Kernels that are interpreted and executed as compiled forms, and what waves have then."""
 
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -107,6 +108,11 @@ def order_of(device):
 
 BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
 """The kernels whose source GFX8 has all instructions for."""
+KERNELS_OF = [
+    (processor, level, kernel)
+    for processor, level in product(PROCESSORS, ("O0", "O2"))
+    for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+]
 JUMPS = """
 down: v_writelane_b32 v4, s30, s32; v_writelane_b32 v5, s31, s32; s_add_u32 s32, s32, 1
   s_cmp_eq_u32 s32, 3; s_cbranch_scc1 deep; s_call_b64 s[30:31], down

@@ -15,14 +15,9 @@ from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_undefined import LINES
 from tests.execution.forms.checked_runs import assert_all_same, checked
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS
+from tests.execution.forms.kernel_runs import KERNELS, KERNELS_OF
 
 CHECKS = "init", "bounds", "bounds,init", "init,race"
-KERNELS_OF = [
-    (processor, level, kernel)
-    for processor, level in product(PROCESSORS, ("O0", "O2"))
-    for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-]
 RUNS = [
     (*each, check)
     for number, each in enumerate(KERNELS_OF)

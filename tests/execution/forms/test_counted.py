@@ -8,7 +8,8 @@ from dwarfgpu.execution.control.profile import COUNTED, Profile
 from dwarfgpu.execution.forms import instruction_records
 from dwarfgpu.execution.forms.compiled_forms import HOT
 from tests.audits.judge.test_frames_by_code import by_hand
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, CALLED, COUNT, JUMPS, KERNELS, PROCESSORS, ready, state
+from tests.builders.parameters import some_slow
+from tests.execution.forms.kernel_runs import CALLED, COUNT, JUMPS, KERNELS, KERNELS_OF, ready, state
 
 QUICK = {
     ("gfx1100", "O2", "tiles"), ("gfx1100", "O0", "recursive"), ("gfx1100", "O2", "narrow"), ("gfx90a", "O0", "tiles"),
@@ -36,16 +37,7 @@ def counted(device):
     return rows, profile
 
 
-@pytest.mark.parametrize(
-    "processor, level, kernel",
-    [
-        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
-        for processor in PROCESSORS
-        for level in ("O0", "O2")
-        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-        for each in [(processor, level, kernel)]
-    ],
-)
+@pytest.mark.parametrize("processor, level, kernel", some_slow(KERNELS_OF, quick=QUICK))
 @pytest.mark.sampled(3)
 def test_forms_count_what_the_interpreter_counts(build, processor, level, kernel):
     path = build(processor, level)

@@ -8,7 +8,8 @@ import pytest
 
 from dwarfgpu.execution.forms import loops
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same, prepared, ready
+from tests.builders.parameters import some_slow
+from tests.execution.forms.kernel_runs import KERNELS_OF, assert_same, prepared, ready
 
 QUICK = {("gfx1100", "O2", "parting"), ("gfx90a", "O2", "col"), ("gfx1200", "O0", "red"), ("gfx90a", "O0", "red")}
 
@@ -28,16 +29,7 @@ def made(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize(
-    "processor, level, kernel",
-    [
-        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
-        for processor in PROCESSORS
-        for level in ("O0", "O2")
-        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-        for each in [(processor, level, kernel)]
-    ],
-)
+@pytest.mark.parametrize("processor, level, kernel", some_slow(KERNELS_OF, quick=QUICK))
 @pytest.mark.sampled(2)
 def test_loops_do_what_the_interpreter_does(build, made, processor, level, kernel):
     devices = [ready(build(processor, level), kernel, hot)[0] for hot in (0, 3)]

@@ -12,7 +12,7 @@ from tests.execution.checks import test_checks as races
 from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.forms.checked_runs import assert_all_same, checked
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS
+from tests.execution.forms.kernel_runs import KERNELS, KERNELS_OF
 
 CHECKS = "wait", "race", "align,barrier", "align,barrier,race,wait"
 QUICK = {
@@ -22,12 +22,7 @@ QUICK = {
     ("gfx1200", "O0", "parting", "wait"),
     ("gfx803", "O0", "col", "align,barrier,race,wait"),
 }
-RUNS = [
-    (processor, level, kernel, check)
-    for processor, level in product(PROCESSORS, ("O0", "O2"))
-    for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-    for check in CHECKS
-]
+RUNS = [(*each, check) for each in KERNELS_OF for check in CHECKS]
 
 
 @pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))

@@ -13,12 +13,12 @@ from dwarfgpu.execution.forms.native import CompilerError
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.audits.judge.test_frames_by_code import by_hand
+from tests.builders.parameters import some_slow
 from tests.execution.forms.kernel_runs import (
-    BEFORE_GFX9,
     CALLED,
     JUMPS,
     KERNELS,
-    PROCESSORS,
+    KERNELS_OF,
     assert_same,
     order_of,
     prepared,
@@ -53,19 +53,10 @@ QUICK = {
     ("gfx1200", "O0", "parting", False), ("gfx803", "O0", "col", False), ("gfx90a", "O2", "tiles", True),
     ("gfx1100", "O0", "recursive", True), ("gfx1200", "O2", "kinds", True), ("gfx1100", "O2", "totals", True),
 }  # fmt: skip
+RUNS = [(*each, in_step) for each in KERNELS_OF for in_step in (False, True)]
 
 
-@pytest.mark.parametrize(
-    "processor, level, kernel, in_step",
-    [
-        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
-        for processor in PROCESSORS
-        for level in ("O0", "O2")
-        for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-        for in_step in (False, True)
-        for each in [(processor, level, kernel, in_step)]
-    ],
-)
+@pytest.mark.parametrize("processor, level, kernel, in_step", some_slow(RUNS, quick=QUICK))
 @pytest.mark.sampled(2)
 def test_three_ways_are_the_same(build, processor, level, kernel, in_step):
     path = build(processor, level)
