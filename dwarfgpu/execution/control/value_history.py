@@ -335,25 +335,24 @@ class ValueHistory:
             position = self._running.position(pc)
             is_set = position.line and not self._running.reader.at(pc).is_prologue
             place = (position.file, position.line, position.function) if is_set else None
-            known = self._places[pc] = position, place, self._is_located(pc)
+            is_located, means = self._meant_at(pc)
+            known = self._places[pc] = position, place, is_located
+            self._kinds[pc] = place, is_located, means
         return known
 
     # --- What compiled code does meanwhile ------------------------------------------------------------------------
 
     @property
     def quiet(self) -> QuietCode | None:
-        """What compiled code executes meanwhile; None where Python follows stores."""
+        """What compiled code executes meanwhile; None where Python follows stores, or is as fast."""
         quiet = self._quiet
-        return None if quiet is None or any(each.is_shared for each in quiet.observers) else quiet  # type: ignore[attr-defined]
+        if quiet is None or not quiet.pays or any(each.is_shared for each in quiet.observers):  # type: ignore[attr-defined]
+            return None
+        return quiet
 
     def kind_of(self, address: int) -> Any:
         """Return the line of an instruction, and what the names of the expression mean there."""
-        if address not in self._kinds:
-            _position, where, is_located = self._place_at(address)
-            means: tuple[Any, ...] = ()
-            with suppress(DwarfGpuError):
-                means = tuple(variable.die for variable in self._running.variables_of(self.text, address))
-            self._kinds[address] = where, is_located, means
+        self._place_at(address)
         return self._kinds[address]
 
     def must_see(self, _address: int, instruction: GpuInstruction) -> bool:
@@ -437,11 +436,12 @@ class ValueHistory:
                 at += instruction.size
         return True
 
-    def _is_located(self, pc: int) -> bool:
-        """Return whether all variables of the expression have a location at an address."""
+    def _meant_at(self, pc: int) -> tuple[bool, tuple[Any, ...]]:
+        """Return whether all variables of the expression have a location at an address, and their entries."""
         with suppress(DwarfGpuError):
-            return all(variable.locations_here() for variable in self._running.variables_of(self.text, pc))
-        return False
+            variables = self._running.variables_of(self.text, pc)
+            return all(each.locations_here() for each in variables), tuple(each.die for each in variables)
+        return False, ()
 
     def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition, *, is_line: bool = True) -> None:
         if batch.pc in self._unknown:

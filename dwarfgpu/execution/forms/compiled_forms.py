@@ -39,8 +39,6 @@ WAIT = 50_000
 
 The unit is a microsecond: an instruction takes about 2, and as much for 2,800 lanes more.
 """
-OBSERVED = 50
-"""How many of these an instruction takes that an observer looks at."""
 MOST_PROGRAMS = 64
 """The programs that are kept: waves that change MODE again and again have other ones each time."""
 _TOP = (1 << 64) - 1
@@ -178,10 +176,12 @@ class CompiledForms:
         memory = device.memory
         if not self.begins():
             executed, self._executed = device.executed - self._executed, device.executed
-            own = 2 if device.quiet is None else OBSERVED
-            CompiledForms._waited += max(executed, 0) * (own / batch.count + batch.lanes / 1400)
+            CompiledForms._waited += max(executed, 0) * (2 / batch.count + batch.lanes / 1400)
             return batch
         is_plain = not device.is_observed and device.machine.seed is None and not memory.is_weak
+        if device.is_observed and isinstance(batch, FormBatch):  # compiled code does not pay any more
+            passed, batch = batch.passed, batch.copy()
+            batch.passed = passed
         if not is_plain or not self.table.can_reach_all(memory):
             return batch
         if not all(part.can_reach_all() for part in self._parts):
@@ -208,8 +208,10 @@ class CompiledForms:
 
     def executes(self, batch: WaveBatch) -> bool:
         """Return whether Python executes only what has no form of the instructions of a batch."""
-        is_plain = isinstance(batch, FormBatch) and not self.problem and not self.device.is_memory_watched
-        return is_plain and self.table.can_reach_all(self.device.memory)
+        device = self.device
+        if not isinstance(batch, FormBatch) or self.problem or device.is_observed or device.is_memory_watched:
+            return False
+        return self.table.can_reach_all(self.device.memory)
 
     def round_of(self, batch: Any, places: Any, turn: int, begin: tuple[int, int]) -> CompiledRound:
         """Return the turns of waves that are at some places of one piece of code.

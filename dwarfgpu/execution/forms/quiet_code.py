@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.isa.instruction import GpuInstruction
 
 
+TRIALS, WORTH = 64, 32
+"""So many times compiled code is tried; waves must execute so many instructions each time, in the mean, or Python is
+as fast: to leave compiled code takes as long as Python takes for 16 instructions of one wave."""
 ENDS = "s_branch", "s_endpgm"
 """The instructions that are not followed by the next one."""
 
@@ -43,6 +48,12 @@ class QuietCode:
         """Where straight code changes its kind, and branches that may lead to another kind."""
         self.before: dict[int, int] = {}
         """The instructions that compiled code may have executed, by the address behind each."""
+        self._runs = self._executed = 0
+
+    @property
+    def pays(self) -> bool:
+        """Whether waves execute so much at a time that compiled code is faster than Python."""
+        return self._runs < TRIALS or self._executed >= WORTH * self._runs
 
     def _kind(self, address: int) -> tuple[Any, ...]:
         return tuple(each.kind_of(address) for each in self.observers)
@@ -67,5 +78,6 @@ class QuietCode:
 
     def passed(self, batch: WaveBatch, count: Any) -> None:
         """Tell the observers what waves have executed."""
+        self._runs, self._executed = self._runs + 1, self._executed + int(np.max(count))
         for each in self.observers:
             each.has_missed(batch, count)
