@@ -24,7 +24,7 @@ WAVES, TRIES = 2, 10
 UNKNOWN = "not executed here"
 FILES = {OperandKind.VGPR: "v", OperandKind.AGPR: "a", OperandKind.SGPR: "s"}
 MEMORY_ENCODINGS = ("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "MIMG", "EXP")
-MODELS = [("gfx1100", 32, 100)]
+MODELS = [("gfx1100", 32, 200)]
 MODELS += [pytest.param(name, lanes, 4, marks=pytest.mark.slow) for name, lanes in (
     ("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx950", 64), ("gfx1030", 32), ("gfx1100", 64), ("gfx1200", 32)
 )]  # fmt: skip

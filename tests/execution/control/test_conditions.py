@@ -57,7 +57,7 @@ def test_waves_stop_where_they_would_without_compiled_code(built, processor, lev
     assert passed > 8 or level == "O2"
 
 
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+@pytest.mark.parametrize("processor", ["gfx90a", pytest.param("gfx1100", marks=pytest.mark.slow)])
 def test_the_breakpoint_may_be_at_any_instruction_and_waves_may_be_many(built, processor):
     addresses = []
     debugging = rounds_of(built(processor), 9)
