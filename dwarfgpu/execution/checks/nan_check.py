@@ -673,6 +673,8 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     look = NumberLook(check, writer, instruction, address, kind)
     targets = instruction.destinations
     cells = tuple(cells_of(targets[0], writer.lanes)) if targets else ()
+    if kind == CONSTANT:  # of a double the upper half
+        cells = cells[-1:]
     if kind == COMPARED:
         own = next((each for each in targets if not each.register.startswith("exec")), None)
         is_exec = own is None or name.startswith("v_cmpx")
@@ -691,7 +693,8 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
 
 def is_nan_constant(operand: GpuOperand) -> bool:
     """Return whether an operand is a NaN as compilers write it, or the upper half of a double that is one."""
-    return operand.kind is OperandKind.LITERAL and operand.value & _MAGNITUDE in _CONSTANTS
+    upper = operand.value >> 32 if operand.bits == 64 else operand.value
+    return operand.kind is OperandKind.LITERAL and upper & _MAGNITUDE in _CONSTANTS
 
 
 def _bits_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
@@ -769,7 +772,7 @@ def _kind_of(meaning: InstructionMeaning) -> str | None:
     term = meaning.formula.statements[-1][1]
     if result in ("f16", "f32", "f64"):
         return None if term.op == "view" else FLOATS
-    if result == "b32" and term.op == "source" and term.args[0] == "S0":
+    if result in ("b32", "b64") and term.op == "source" and term.args[0] == "S0":
         return CONSTANT
     if result == "b32" and term.op == "if" and meaning.sources[-1] == "mask":
         return SELECTED

@@ -19,7 +19,7 @@ IN_FUNCTIONS = {"ratio_in_function": "part / whole", "member": "sum / number", "
 """Kernels whose fault is in a function that they call, and what its line contains."""
 ELSEWHERE = {("component", "O2"), ("power", "O0")}
 """Of one division the compiler keeps the line of its use; a number in a register of the other looks like a NaN."""
-ALL = [(target, level) for target in ("gfx942", "gfx90a", "gfx1030", "gfx1100", "gfx1100-wave64", "gfx1200")
+ALL = [(target, level) for target in ("gfx942", "gfx90a", "gfx1030", "gfx1100", "gfx1100-wave64", "gfx1200", "gfx1250")
        for level in ("O0", "O2")]  # fmt: skip
 
 
@@ -97,6 +97,12 @@ def test_the_line_and_the_operand_are_found_and_nothing_else(built, language, ta
 
 def test_forty_kernels_have_a_mark():
     assert sum(map(len, LINES.values())) == 40
+
+
+def test_a_double_that_is_a_literal_is_followed(built):
+    """GFX1250 moves the NaN of a library with one instruction, and others its halves."""
+    (row,) = found(built("cl", "gfx1250", "O2"), "logarithm")
+    assert (row.kind, row.sides[0].line[1]) == (f.MADE_NAN, LINES["cl"]["logarithm"][0])
 
 
 @pytest.mark.parametrize("kernel, kind, operands", [
