@@ -615,7 +615,7 @@ def _bits(placed: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> byte
 
 def _mask(batch: WaveBatch, row: int) -> int:
     flags = executing(batch)[row]
-    return sum(1 << lane for lane, flag in enumerate(flags.tolist()) if flag)
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
 def _results(instruction: GpuInstruction, batch: WaveBatch, row: int, lane: int) -> Any:
