@@ -118,6 +118,12 @@ class WaitCheck(KeptState):
             self._numbers_of_sites[pc] = len(self.sites)
         return self._numbers_of_sites[pc]
 
+    def form_site(self, pc: int, action: MemoryAction, kinds: tuple[int, ...]) -> int:
+        """Return the same for an instruction that is a form."""
+        self.of_forms |= action.written
+        self.loaded |= action.written
+        return self.site(pc, action, kinds)
+
     # --- Text ---------------------------------------------------------------------------------------------------------
 
     def write_use(self, block: BlockWriter, instruction: GpuInstruction, action: MemoryAction) -> None:

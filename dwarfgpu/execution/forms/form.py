@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.forms.accesses import is_access, write_access
 from dwarfgpu.execution.forms.branches import write_branch
@@ -22,8 +25,8 @@ class WrittenForm:
     """What the text calls, by name."""
     numbers: tuple[int, ...]
     rule: Rule
-    is_placed: bool
-    """Whether numbers depend on where the instruction is."""
+    answers: tuple[tuple[str, Callable[[Any, int], Any], Any], ...]
+    """As in `FormWriter.answers`."""
 
     @property
     def may_refuse(self) -> bool:
@@ -51,4 +54,5 @@ def write_form(writer: FormWriter, instruction: GpuInstruction, before: int, beh
 
 
 def _form(writer: FormWriter) -> WrittenForm:
-    return WrittenForm(writer.text, dict(writer.ir.declared), tuple(writer.numbers), writer.rule, writer.is_placed)
+    answers = tuple(writer.answers)
+    return WrittenForm(writer.text, dict(writer.ir.declared), tuple(writer.numbers), writer.rule, answers)

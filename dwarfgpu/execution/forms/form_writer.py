@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC
 from dwarfgpu.execution.block_writer import register_of
@@ -42,8 +43,8 @@ class FormWriter:
         """The number of the first accumulation register among the vector registers."""
         self.apertures = apertures
         self._address = address
-        self.is_placed = False
-        """Whether numbers depend on the address of the instruction."""
+        self.answers: list[tuple[str, Callable[[Any, int], Any], Any]] = []
+        """What parts of checks have said of that place: the name of each, the question, and the answer."""
         self.ir = LlvmText()
         self.vectors, self.one = Vectors(self.ir, lanes), Vectors(self.ir, 1)
         self.slot, self.state = "%slot", "%wave"
@@ -267,10 +268,14 @@ class FormWriter:
         """Return a number of 32 bits as one of 64, with its sign."""
         return self.ir.put(f"sext i32 {self.number(value)} to i64")
 
+    def of_place(self, name: str, part: Any, ask: Callable[[Any, int], Any]) -> Any:
+        """Return what a part of a check says of the place of the instruction; the form holds while it says the same."""
+        self.answers.append((name, ask, ask(part, self._address)))
+        return self.answers[-1][2]
+
     def address(self, offset: int = 0) -> str:
         """Return the address of the instruction, or one near it."""
-        self.is_placed = True
-        return self.long_number(self._address + offset)
+        return self.long_number(self.of_place("", None, lambda _part, address: address) + offset)
 
     def joined(self, low: str, high: str) -> str:
         """Return two words as one number."""

@@ -98,8 +98,7 @@ class OrderedForm(FormWriter):
         if any(each not in checked.order.names for each in (*action.counters, *(name for name, _left in action.waits))):
             raise UnknownInstruction(f"{instruction.mnemonic} counts what is not known")
         if action.waits and checked.looks_for_races:
-            self.is_placed = True
-            checked.note_waits(instruction, action, self._address)
+            self.of_place("checked", checked, lambda own, address: own.note_waits(instruction, action, address))
         if checked.looks_at_waits:
             self._look_at_loads(self._needed(instruction, action))
         self._changes.append(self._count)
@@ -240,10 +239,8 @@ class OrderedForm(FormWriter):
     def _note_loads(self, issued: Sequence[str], kinds: tuple[int, ...]) -> None:
         """Write which instruction loads registers, and the number of its access."""
         check, action, one = self._checked.wait_check, self._action, self.one
-        self.is_placed = True
-        check.of_forms |= action.written
-        check.loaded |= action.written
-        site = self.number(check.site(self._address, action, kinds))
+        number = self.of_place("checked", self._checked, lambda own, at: own.wait_check.form_site(at, action, kinds))
+        site = self.number(number)
         words = []
         for number, kind in zip((issued[0], issued[-1]), (kinds[0], kinds[-1]), strict=True):
             shifted = one.operate("shl", LONG, number, str(NUMBER_BITS))

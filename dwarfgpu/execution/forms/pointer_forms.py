@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.execution.access_shapes import BUFFER, shape_of
 from dwarfgpu.execution.batch import VCC
@@ -51,6 +51,7 @@ from dwarfgpu.execution.forms.memory_functions import (
     WRITE,
 )
 from dwarfgpu.execution.forms.operations import first_lane, lane_of
+from dwarfgpu.execution.forms.pointer_table import ArraysOfLines
 from dwarfgpu.execution.forms.stretches import StretchWriter
 from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.isa.formulas import FLAG
@@ -60,9 +61,6 @@ from dwarfgpu.isa.semantics.llvm import LlvmWriter
 
 ARRAY_SIZE = 8 * len(ArrayField)
 """The bytes of what is known of an array."""
-
-if TYPE_CHECKING:
-    from dwarfgpu.execution.forms.pointer_table import ArraysOfLines
 
 
 class PointerForm(FollowedForm):
@@ -259,7 +257,7 @@ class PointerForm(FollowedForm):
 
     def look_at_local(self, places: str) -> None:
         if self._limits is None:
-            self.is_placed, arrays = True, self._arrays.local(self._address)
+            arrays = self.of_place("arrays", self._arrays, ArraysOfLines.local)
             self._limits = [f"i32 {self.number(start)}, i32 {self.number(size)}" for start, size in arrays]
         inside = [self.ir.put(f"call i1 {self.helper(IN_ARRAY)}({places}, {each})") for each in self._limits]
         if inside:
@@ -287,8 +285,8 @@ class PointerForm(FollowedForm):
 
     def _array(self) -> int | None:
         """Return the number of the array in private memory that the line of an instruction names."""
-        self.is_placed = True
-        return self._arrays.number(self._address)
+        number: int | None = self.of_place("arrays", self._arrays, ArraysOfLines.number)
+        return number
 
     def _private_distance(self) -> str:
         """Return how far the provenance of private memory is from its bytes."""

@@ -330,10 +330,13 @@ class FormProgram:
         form = known.get(key)
         distance = instruction.branch
         is_inside = distance is None or self.start <= address + distance < self.end
-        if key in known and is_inside and not (form is not None and form.is_placed):
+        if key in known and is_inside and not (form is not None and form.answers):
             return form
+        here = key, address, self.start, self.end
         try:
-            form = self._written(instruction, address)
+            form = known.get(here)
+            if form is None or any(ask(self._known.get(name), address) != answer for name, ask, answer in form.answers):
+                form = self._written(instruction, address)
         except (UnknownInstruction, NotWritten):
             form = None
         if form is not None and key not in known and not device.is_interpreted(instruction, address, self._mode):
@@ -342,6 +345,8 @@ class FormProgram:
             if len(known) >= MOST_FORMS:
                 known.clear()
             known[key] = form
+            if form is not None and form.answers:
+                known[here] = form
         return form
 
     def _written(self, instruction: GpuInstruction, address: int) -> WrittenForm:
