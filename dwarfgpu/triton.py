@@ -11,6 +11,8 @@ Nothing of Triton is imported before `use`.
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +138,9 @@ def use(
     With ``debug`` kernels keep their variables, as ``-O0`` does for C: the code is slower, and another than that of
     production. ``at_launch`` is called with each kernel, as `dwarfgpu.launch` returns it, before it runs to the end.
     """
+    if "DWARFGPU_DEVICE" in os.environ:
+        text = "kernels under dwarfgpu.triton.use run in this process: `dwarfgpu exec` does not see or check them"
+        warnings.warn(text, stacklevel=2)
     device = ProgramDevice(target=target, check=check, seed=seed)
     if at_launch is not None:
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+import dwarfgpu.triton
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.program.frames.answers import problem_of
@@ -392,6 +393,14 @@ def test_an_element_in_shared_memory_is_watched(run: Runs) -> None:
     done = run("dwarfgpu", "debug", "-batch", "-nx", *steps, "--args", sys.executable, PROGRAMS / "transpose.py")
     assert "Old value = 0\nNew value = 645\n" in done.stdout, done.stdout + done.stderr
     assert done.stdout.count("New value") == 1
+
+
+def test_a_device_of_a_script_is_none_of_exec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dwarfgpu.triton, "UsedDevice", lambda _device, debug: debug)
+    assert dwarfgpu.triton.use(debug=True)
+    monkeypatch.setenv("DWARFGPU_DEVICE", "/tmp/none")
+    with pytest.warns(UserWarning, match="`dwarfgpu exec` does not see or check them"):
+        dwarfgpu.triton.use()
 
 
 def test_going_back_stops_where_a_watched_tensor_was_assigned(run: Runs) -> None:

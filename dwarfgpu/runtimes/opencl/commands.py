@@ -189,6 +189,7 @@ async def finish(call: HostCall, handle: int) -> int:
     await program.wait_for(call, queue.commands)
     if program.order is not None:
         program.order.finish(queue)
+    program.check_device()
     return ClError.SUCCESS
 
 

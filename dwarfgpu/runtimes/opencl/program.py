@@ -349,6 +349,11 @@ class OpenClProgram(CallingProgram):
                 await call.invoke(self.exits, 1)
             await self.advance(call, commands)
 
+    def check_device(self) -> None:
+        """Refuse what comes after a fault: the device does nothing any more, and its memory has no results."""
+        if self.device.failed is not None:
+            refuse(ClError.OUT_OF_RESOURCES)
+
     async def _do(self, call: HostCall, command: ClCommand) -> None:
         status: int = ClError.OUT_OF_RESOURCES
         self._protect_closed(call, OPEN)
@@ -359,6 +364,7 @@ class OpenClProgram(CallingProgram):
         try:
             if any(event.status < 0 for event in command.waits):
                 refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+            self.check_device()
             if command.copied is not None:
                 self.followed.remove(command.copied)
                 changed = await command.copied.changes(call)
