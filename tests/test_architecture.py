@@ -237,14 +237,14 @@ BUDGETS = [
     Budget("program", 20.6, 21.99, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.19, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.66, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 10.8, 14.17),
+    Budget("runtimes", 10.8, 14.18),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 10.79, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 174.04, "all of these")
-TESTS = Budget("../tests", 90, 99.92, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 174.05, "all of these")
+TESTS = Budget("../tests", 90, 99.93, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 14.77, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
