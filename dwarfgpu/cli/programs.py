@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ LOOKS = ("trace", "wave", "lane", "watch", "history")
 OF_ONE_RUN = (*LOOKS, "profile", "core", "break_at_fault")
 OUTPUT, STATUS = "output", "exit status"
 """The results of a program."""
+_LEAKS = re.compile(r"^nanobind: .*\n( - .*\n)*(See https://nanobind.*refleaks\.html)?", re.MULTILINE)
+"""What the library under Triton writes at the end of a script about its own objects, with their addresses."""
 
 
 def execute_program(session: Session, options: Any) -> int:
@@ -119,7 +122,7 @@ def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
         with (folder_of_run() / "output").open("w+b") as stream:
             status = run(seed, is_apart=True, output=stream.fileno())
             stream.seek(0)
-            return stream.read().decode(errors="replace"), status
+            return _LEAKS.sub("", stream.read().decode(errors="replace")), status
 
     for seed in range(first, first + options.seeds):
         try:

@@ -319,6 +319,8 @@ def test_seeds_of_a_program(tmp_path: Path) -> None:
     done = dwarfgpu("exec", "--seeds=2", tmp_path / "order", "ordered")
     assert done.returncode == 0
     assert "all results are the same\n2 launches, 1 kernel, no error\n" in done.stderr
+    leaks = "import os; print('nanobind: leaked 1 instances!\\n - leaked instance', os.getpid())"
+    assert "all results are the same" in dwarfgpu("exec", "--seeds=2", sys.executable, "-c", leaks).stderr
     done = dwarfgpu("exec", "--seeds=2", sys.executable, "-c", "import time; print(time.time_ns()); exit(4)")
     assert done.returncode == 4
     assert "they depend on more than the order" in done.stderr
