@@ -7,7 +7,7 @@ import pytest
 
 from dwarfgpu.cli import main
 from dwarfgpu.execution.device import Device
-from tests.builders.parameters import few_or_all, some_slow
+from tests.builders.parameters import some_slow
 from tests.execution.checks import test_checks as races
 from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
@@ -32,18 +32,18 @@ def test_what_is_counted_is_the_same(build, processor, level, kernel, check):
     assert_all_same(build(processor, level), kernel, KERNELS[kernel], check, **options)
 
 
-BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"))]
+PARTS = 5
+BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"), range(PARTS))]
 
 
-@few_or_all(5)
-@pytest.mark.parametrize("target, level, options", some_slow(BUILDS, quick=[("gfx1100", "O0", "-DFAULTY")]))
-def test_findings_are_the_same(require_tool, tmp_path, target, level, options, every):
+@pytest.mark.parametrize("target, level, options, part", some_slow(BUILDS, quick=[("gfx1100", "O0", "-DFAULTY", 0)]))
+def test_findings_are_the_same(require_tool, tmp_path, target, level, options, part):
     clang = require_tool("clang-22")
     for source, kernels in (("pairs.cl", races.RACES), ("waits.cl", waits.KERNELS)):
         path = pair_build(clang, tmp_path, source, target, level, options)
-        for number, kernel in enumerate([*kernels][::every]):
+        for number, kernel in enumerate([*kernels][part::PARTS]):
             args = ["zeros(1024)", "arange(512)", *([512] if kernel == "local_argument" else [])]
-            for check in CHECKS if every == 1 else CHECKS[number % len(CHECKS) :][:1]:
+            for check in dict.fromkeys((CHECKS[(number + part) % len(CHECKS)], *CHECKS[-1:][: bool(part)])):
                 assert_all_same(path, kernel, args, check, grid=512, work_group=128)
 
 
