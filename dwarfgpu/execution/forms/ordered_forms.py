@@ -141,14 +141,13 @@ class OrderedForm(FormWriter):
 
     def _write_record(self) -> None:
         """Write a record of a load: the slot, what executes, the numbers of the access, and where lanes reach."""
-        order, one, log = self._checked.order, self.one, self.field(Place.LOG, "ptr")
+        order, log = self._checked.order, self.field(Place.LOG, "ptr")
         kinds = [*map(order.names.index, self._action.counters)]
         next_ = self.at(log, str(int(LogField.NEXT)))
         record = self.ir.put(f"inttoptr i64 {self.load('i64', next_, 8)} to ptr")
         numbers = [self.ir.put(f"ptrtoint ptr {self.slot} to i64"), self.active_lanes()]
-        for kind in (kinds[0], order.local):
-            issued = self.load("i64", self._numbers(Place.ISSUED, kind), 8)
-            numbers.append(one.operate("add", LONG, issued, "1") if kind in kinds else issued)
+        # the access has been counted already
+        numbers += [self.load("i64", self._numbers(Place.ISSUED, kind), 8) for kind in (kinds[0], order.local)]
         for number, value in enumerate(numbers):
             self._store(self.at(record, str(8 * number)), value)
         place = 8 * len(numbers)
