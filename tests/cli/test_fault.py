@@ -488,7 +488,7 @@ def test_the_last_change_names_the_element_and_says_nothing_of_a_pointer_that_wa
     words = "last", "--grid", 32, "--work-group", 32, "zeros(32,i4)"
     text = " ".join(run("run", source, *words, "zeros(32,i4)")[1].split())
     assert "`list[50]` was last changed at" in text
-    assert "last.cl:6, to 100000000 (wave 1, lane 0)" in text
+    assert "last.cl:6, from 50 to 100000000 (wave 1, lane 0)" in text
     text = " ".join(run("run", source, *words, "null")[1].split())
     assert "`p` is null" in text
     assert "was last changed" not in text
