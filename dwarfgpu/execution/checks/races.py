@@ -734,12 +734,14 @@ class RaceCheck(KeptState):
         is_atomic = self.classes[sites] == RMW
         kinds = np.full(len(found), 0 if is_write and accessed.action != READ else 1)
         names = [WRITE_WRITE, READ_WRITE, SAME_VALUE, NARROW_SCOPE, LOST_UPDATE, IN_WAVE]
+        pairs = _pairs(accessed, found, before)
         if is_write and accessed.action == WRITE:
-            kinds[(old == accessed.new[found]).all(axis=1) & ~is_atomic] = 2
+            differs = np.bincount(pairs, (old != accessed.new[found]).any(axis=1))[pairs] > 0
+            kinds[~differs & ~is_atomic] = 2
         if is_narrow is not None:
             kinds[is_narrow] = 3
         if is_lost is not None:
-            kinds[(kinds == 2) & is_lost] = 4
+            kinds[(kinds == 2) & (np.bincount(pairs, is_lost)[pairs] > 0)] = 4
         if is_in_wave:
             kinds[:] = 5
         start = shadow.segment.start
@@ -764,7 +766,7 @@ class RaceCheck(KeptState):
                 finding = self.found[pair] = self._finding(
                     kind, shadow, accessed, found[rows], before[rows], old[rows], is_write=is_write
                 )
-            finding.count += len(rows)
+            finding.count += len(np.unique(pairs[rows]))
 
     def _finding(
         self, kind: str, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, old: Rows, *,
@@ -778,9 +780,12 @@ class RaceCheck(KeptState):
         rows = (waves == mine) & (theirs == other) & (before >> LANE_BITS == its)
         site = int(self.site_of[its])
         does = ATOMIC if self.classes[site] == RMW else WRITE if is_write else READ
-        earlier, now = old[first].tobytes(), old[first].tobytes()
+        units = np.flatnonzero((marks == marks[first]) & (before == before[first]))
+        units = units[np.argsort(at[units])]
+        units = units[at[units] == at[first] + np.arange(len(units))]
+        earlier = now = old[units].tobytes()
         if accessed.action != READ:
-            now = None if accessed.new is None else accessed.new[found[first]].tobytes()
+            now = None if accessed.new is None else accessed.new[found[units]].tobytes()
         sides = (
             self.side(does, self.pcs[site], other, before[rows] & LANE, int(before[first]) & LANE, earlier),
             self.side(
@@ -794,7 +799,8 @@ class RaceCheck(KeptState):
             ),
         )
         address = int(self._offsets(shadow, at[first])) + shadow.segment.start
-        return CheckFinding(RACE, kind, sides, "local" if shadow.is_local else "global", address, shadow.unit)
+        size = len(units) * shadow.unit
+        return CheckFinding(RACE, kind, sides, "local" if shadow.is_local else "global", address, size)
 
     def _offsets(self, shadow: Shadow, units: Rows) -> Rows:
         """Return where units begin in their segment; of local memory, in that of a work-group."""
@@ -812,3 +818,11 @@ class RaceCheck(KeptState):
 
     has_tensors: Callable[[int], bool]
     """Returns whether the source of an instruction has tensors; the compiler lets lanes of a wave repeat elements."""
+
+
+def _pairs(accessed: AccessedLanes, found: Rows, before: Rows) -> Rows:
+    """Return for each unit the number of the pair of lanes that access it: several units may have the same pair."""
+    if accessed.count == 1:
+        return np.arange(len(found))
+    lanes = np.stack([accessed.marks[found], before], axis=1)
+    return np.unique(lanes, axis=0, return_inverse=True)[1].reshape(-1)

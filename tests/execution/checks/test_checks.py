@@ -250,8 +250,25 @@ def test_the_lane_and_the_value_are_those_of_the_element(require_tool, tmp_path,
     main(["run", *words, "--json"])
     found = {each["variable"]: each["sides"] for each in json.loads(capsys.readouterr().out)["check"]["findings"]}
     values = {name: [side["value"] for side in sides] for name, sides in found.items()}
-    assert values == {"halves[0]": [None, None], "below[0]": [-33, -33]}
+    assert values == {"halves[0]": [-16, -16], "below[0]": [-33, -33]}
     assert [(side["lane"], side["work_item"]) for side in found["below[0]"]] == [(0, [0, 0, 0]), (31, [63, 0, 0])]
+
+
+DOUBLES = """kernel void doubles(global double *out, global long *bins) {
+  out[0] = 1.0 + get_group_id(0);
+  bins[1]++; }"""
+
+
+def test_a_race_is_of_the_whole_number_that_lanes_access(tmp_path, capsys):
+    """The low halves of 1.0 and 2.0 are equal, which is no race of the same value, and each pair of lanes is one."""
+    source = tmp_path / "doubles.cl"
+    source.write_text(DOUBLES, "utf-8")
+    words = "--grid=128", "--work-group=64", "zeros(1)", "zeros(2)", "--check=race", "--json"
+    main(["run", str(source), "doubles", *words])
+    findings = json.loads(capsys.readouterr().out)["check"]["findings"]
+    told = [(each["kind"], each["variable"], each["size"], each["hazards"]) for each in findings]
+    assert told == [(f.WRITE_WRITE, "out[0]", 8, 64), (f.LOST_UPDATE, "bins[1]", 8, 31)]
+    assert [side["value"] for side in findings[0]["sides"]] == [1, 2]
 
 
 SCAN = """#include <hip/hip_runtime.h>
