@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LOOKS = ("trace", "wave", "lane", "watch", "history")
 """The options that say what is shown of the waves of a launch."""
 OF_ONE_RUN = (*LOOKS, "profile", "core", "break_at_fault")
+NOT_DEBUGGED = ("target", "kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds")
+"""The options that `--break-at-fault` does not take."""
 OUTPUT, STATUS = "output", "exit status"
 """The results of a program."""
 _LEAKS = re.compile(r"^nanobind: .*\n( - .*\n)*(See https://nanobind.*refleaks\.html)?", re.MULTILINE)
@@ -67,6 +70,9 @@ def execute_program(session: Session, options: Any) -> int:
     for name in files:
         report.write(name)
     lacks_answer = looks.end()
+    if report.has_kernel_errors and not any(getattr(options, name) for name in NOT_DEBUGGED):
+        again = shlex.join(["dwarfgpu", "exec", "--break-at-fault", *options.typed, *options.rest])
+        session.hint(f"`{again}` stops in the debugger where the first one happened")
     chosen.check()
     return status or (NO_ANSWER if report.has_errors or lacks_answer else 0)
 
@@ -140,6 +146,7 @@ def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
     if is_interrupted:
         return INTERRUPTED
     if report.differing:
+        session.tell(f"seed {first} runs once more, to tell whether it is the order of the waves that counts")
         own = f"they differ between two runs with seed {first}, too: they depend on more than the order"
         session.hint(own if results(first) != runs[first] else seeds_hint(report))
     return max(status for _output, status in runs.values()) or (NO_ANSWER if report.differing else 0)
@@ -205,7 +212,7 @@ class _Looks:
 
 def words_to_fault(options: Any) -> list[str]:
     """Return what `debug` is given to run a program up to the first error of a kernel."""
-    for name in ("target", "kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds"):
+    for name in NOT_DEBUGGED:
         if getattr(options, name):
             raise UsageError(f"--break-at-fault leads to the debugger, and takes no --{name}")
     given = ["--permissive"] * options.permissive

@@ -56,10 +56,10 @@ def coverage_text(coverage: Coverage) -> str:
     return f"{text}; not covered: {', '.join([*places, *[f'{more} more'] * bool(more)])}" if places else text
 
 
-def finding_lines(finding: NamedFinding) -> Iterator[str]:
-    """Yield one finding: what it is, and what each side did."""
+def finding_lines(finding: NamedFinding, *, with_source: bool = False) -> Iterator[str]:
+    """Yield one finding: what it is, and what each side did, if wanted with the line of the source."""
     yield from fitted(f"{finding.severity}: {shown(finding.message)}, {times(finding)}", 2)
-    yield from details(finding)
+    yield from details(finding, with_source=with_source)
 
 
 def times(finding: NamedFinding) -> str:
@@ -71,18 +71,20 @@ def times(finding: NamedFinding) -> str:
     return counted(finding.count, "hazard") + (f" of {finding.places} pairs of instructions" * (finding.places > 1))
 
 
-def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
+def details(finding: NamedFinding, indent: int = 2, *, with_source: bool = False) -> Iterator[str]:
     """Yield how far outside of which memory it is, and what each side did."""
     mark = " " * indent
     if finding.reach is not None:
         yield from fitted(f"{mark}{finding.reach}", indent + 2)
     for each in finding.sides:
-        yield from _side_lines(each, mark)
+        yield from _side_lines(each, mark, each.text if with_source else None)
 
 
-def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
+def _side_lines(each: NamedSide, mark: str, source: str | None) -> Iterator[str]:
     deeper = len(mark) + 2
     yield from fitted(f"{mark}{each.done}", deeper)
+    if source is not None:
+        yield from fitted(f"{mark}  {each.position.line}  {shown(source.strip())}", deeper + 2)
     for call, caller in pairwise(each.calls):
         line = caller.source
         where = f" at {Path(line.file).name}:{line.line}" if line is not None and line.file and line.line else ""

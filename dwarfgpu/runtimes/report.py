@@ -59,6 +59,8 @@ class ProgramReport:
     launches: int = 0
     instructions: int = 0
     progress: Progress | None = None
+    has_kernel_errors: bool = False
+    """Whether a kernel has done something wrong, where a debugger would stop."""
     _known: set[Any] = field(factory=set)
     _counts: Counter[str] = field(factory=Counter)
     _kernels: dict[str, Coverage | None] = field(factory=dict)
@@ -215,12 +217,14 @@ class ProgramReport:
                 if key not in self._known:
                     self._known.add(key)
                     self._counts[finding.severity] += 1
+                    self.has_kernel_errors |= finding.severity == "error"
                     self.found.append((of_file, (launched,)))
                     yield from fitted(f"in {launch.name}:", 2)
-                    yield from finding_lines(finding)
+                    yield from finding_lines(finding, with_source=True)
                     yield from _buffer_line(program, finding)
         if not launch.has_ended:
             self._counts["error"] += 1
+            self.has_kernel_errors = True
             yield from self._fault(program, launch, launched)
 
     def _fault(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -443,9 +444,12 @@ def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str],
     done = dwarfgpu("exec", sys.executable, PROGRAMS / "script.py", kind)
     assert done.stdout == "ended -5\n"  # after a fault nothing is done any more
     lines = [line.strip() for line in done.stderr.splitlines()]
-    assert lines[-5:] == [
+    script = shlex.join([sys.executable, str(PROGRAMS / "script.py"), kind])
+    hint = f"hint: `dwarfgpu exec --break-at-fault -- {script}` stops in the debugger where the first one happened"
+    assert lines[-6:] == [
         "`cells` from script.py:33: 256 bytes", "allocated at script.py:33 in <module>",
         "launched at script.py:22 in executed", "called from script.py:36 in <module>", "1 launch, 1 kernel, 1 error",
+        hint,
     ]  # fmt: skip
     assert "n = 1" in lines
 
