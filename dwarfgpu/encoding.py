@@ -87,9 +87,18 @@ class Cursor:
 
     def uleb(self) -> int:
         data, position, end = self.data, self.position, self.end
-        if position < end and data[position] < 0x80:  # almost every one is a single byte
-            self.position = position + 1
-            return data[position]
+        if position + 2 < end:  # almost every one has three bytes at most
+            first = data[position]
+            if first < 0x80:
+                self.position = position + 1
+                return first
+            second = data[position + 1]
+            if second < 0x80:
+                self.position = position + 2
+                return first + (second << 7) - 0x80
+            if data[position + 2] < 0x80:
+                self.position = position + 3
+                return first + (second << 7) + (data[position + 2] << 14) - 0x4080
         result, _ = self._leb(position)
         if result >> MAX_BITS:
             message = "an unsigned LEB128 number has more than 64 bits"

@@ -109,9 +109,9 @@ else:
         """Make ``cls`` a class to whose instances nothing assigns; without ``eq`` each is equal to itself only."""
         return partial(frozen, eq=eq) if cls is None else _made(cls, is_frozen=True, eq=eq)
 
-    def immutable(cls: type[Any]) -> type[Any]:
+    def immutable(cls: type[Any] | None = None, *, eq: bool = True) -> Any:
         """Make ``cls`` what `frozen` makes, but without the check at run time that nothing assigns to a field."""
-        return _made(cls, is_frozen=FREEZE)
+        return partial(immutable, eq=eq) if cls is None else _made(cls, is_frozen=FREEZE, eq=eq)
 
     def define(cls: type[Any] | None = None, *, eq: bool = True, kw_only: bool = False) -> Any:
         """Make ``cls`` a class whose instances change, and have no hash if they are equal by their fields."""

@@ -14,12 +14,13 @@ that knows where code begins can leave such ranges out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.immutable import field, frozen
+from dwarfgpu.immutable import field, frozen, immutable
 from dwarfgpu.objfile import contributions
 
 AddressAt: TypeAlias = Callable[[int], int]
@@ -57,7 +58,7 @@ class ListContext:
         return (1 << 8 * self.address_size) - 1
 
 
-@frozen
+@immutable
 class RawEntry:
     """One entry as it is encoded."""
 
@@ -113,14 +114,16 @@ def _entries(cursor: Cursor, section: str, address_size: int) -> Iterator[RawEnt
             else _pairs(cursor, address_size, "e")
         )
     if section.startswith(".debug_ranges"):
-        return _pairs(cursor, address_size, "")
+        return _pairs(cursor, address_size, "a")
     return _of_kinds(cursor, address_size, _RANGES, "range", "7.25")
 
 
 def _of_kinds(cursor: Cursor, address_size: int, kinds: tuple[str, ...], name: str, clause: str) -> Iterator[RawEntry]:
+    data, end = cursor.data, cursor.end
     while True:
         offset = cursor.position
-        kind = cursor.unsigned(1)
+        kind = data[offset] if offset < end else cursor.unsigned(1)
+        cursor.position = offset + 1
         if kind == dw.DW_LLE_end_of_list:
             return
         if kind >= len(kinds):
@@ -129,11 +132,13 @@ def _of_kinds(cursor: Cursor, address_size: int, kinds: tuple[str, ...], name: s
         letters = kinds[kind]
         if kinds is _RANGES and kind >= dw.DW_LLE_default_location:
             kind += 1
-        sizes = {"a": address_size, "4": 4}
-        operands = tuple(
-            cursor.unsigned(sizes[letter]) if letter in sizes else cursor.uleb() for letter in letters.rstrip("eE")
-        )
-        yield _entry(cursor, offset, kind, operands, letters[-1:])
+        operands: tuple[int, ...] = ()
+        for letter in letters:
+            if letter in "xu":
+                operands += (cursor.uleb(),)
+            elif letter not in "eE":
+                operands += (cursor.unsigned(4 if letter == "4" else address_size),)
+        yield _entry(cursor, offset, kind, operands, letter)
 
 
 def _pairs(cursor: Cursor, address_size: int, expression: str) -> Iterator[RawEntry]:
@@ -155,13 +160,14 @@ def _pairs(cursor: Cursor, address_size: int, expression: str) -> Iterator[RawEn
 
 
 def _entry(cursor: Cursor, offset: int, kind: int, operands: tuple[int, ...], expression: str) -> RawEntry:
-    if expression not in ("e", "E"):
+    if expression not in "eE":
         return RawEntry(offset, kind, operands)
     length = cursor.uleb() if expression == "E" else cursor.unsigned(2)
     start = cursor.position
     return RawEntry(offset, kind, operands, cursor.bytes(length), start)
 
 
+@cache
 def kind_name(kind: int, section: str) -> str:
     """Return the name of an entry kind as the standard or GNU writes it; before version 5 kinds have no names."""
     if section.startswith(".debug_loclists"):

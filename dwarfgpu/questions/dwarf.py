@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
+BLOCK = 64
+"""How many entries are written at once."""
+
 
 def print_die(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.audits.dump import sections
@@ -126,16 +129,15 @@ def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: st
             yield from ({"part": json(part)} for part in of_section)
 
     def text(output: Output) -> Iterator[str]:
-        is_first = True
+        is_first, texts = True, render.EntryTexts()
         for item in items:
             if isinstance(item, ShownUnit):
                 yield from () if is_first else ("",)
                 is_first = False
+                texts = render.EntryTexts()
                 yield from render.unit_text(item)
-            elif output.fold is None:
-                yield "\n".join(render.entry_text(item))
             else:
-                yield from render.entry_text(item)
+                yield from texts.text(item).split("\n") if output.fold else (texts.text(item),)
         for _name, of_section, _json, text_of in _of_sections(file, names, dialect, pc):
             for part in of_section:
                 yield from () if is_first else ("",)
@@ -147,7 +149,24 @@ def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: st
         for name, of_section, json, _text in _of_sections(file, names, dialect, pc)
     )
     data = {"file": file.name, "units": _units(items), "sections": of_sections}
-    return Document(data, text, rows=rows, row={"file": file.name})
+    return Document(
+        data, lambda output: text(output) if output.fold else _blocks(text(output)), rows=rows, row={"file": file.name}
+    )
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines, many of them as one text: that is written faster."""
+    waiting: list[str] = []
+    try:
+        for line in lines:
+            waiting.append(line)
+            if len(waiting) == BLOCK:
+                yield "\n".join(waiting)
+                waiting.clear()
+    except DwarfGpuError:
+        yield from waiting
+        raise
+    yield from waiting
 
 
 def print_cfi(selection: Selection, arguments: Arguments) -> Document:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, groupby, islice
+from operator import attrgetter, getitem
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
-from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
+from dwarfgpu.audits.dump.entries import MAX_KNOWN, Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding import dwarf_format
 from dwarfgpu.immutable import evolve
@@ -46,7 +47,7 @@ from dwarfgpu.render.layout import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.dump.lists import DumpedListEntry
     from dwarfgpu.audits.dump.parts import Kind, SectionPart, Table
@@ -67,6 +68,8 @@ SAMPLE = 256
 _RIGHT = ("number", "rare", "address")
 """The kinds of cells that are right-aligned in their column."""
 
+
+_name_of = attrgetter("name")
 
 # --- Entries as text ----------------------------------------------------------------------------------------------
 
@@ -89,32 +92,50 @@ def unit_text(unit: ShownUnit) -> list[str]:
     return lines + labels(pairs, indent=2)
 
 
-def entry_text(entry: ShownEntry) -> list[str]:
-    """Return an entry and its attributes as lines, indented by its depth."""
-    indent = 2 * min(entry.depth, DEEPEST)
-    lines = [f"{style('number', f'{entry.offset:#010x}')}  {' ' * indent}{style('name', entry.tag)}"]
-    heads, start = _heads(indent, tuple([attribute.name for attribute in entry.attributes]))
-    width = max(NARROWEST_ENTRY, room(start))
-    for attribute, head in zip(entry.attributes, heads, strict=True):
-        values = attribute_text(attribute, width) or [""]
-        lines.append((head + values[0]).rstrip())
-        if len(values) > 1:
-            lines += [" " * start + line for line in values[1:]]
+class EntryTexts:
+    """Texts of the entries of a unit, indented by their depth. Attributes that look the same are written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[str, list[_AttributeTexts]]] = {}
+
+    def text(self, entry: ShownEntry) -> str:
+        """Return an entry and its attributes, with ends of lines between them."""
+        depth, names = min(entry.depth, DEEPEST), tuple(map(_name_of, entry.attributes))
+        known = self._known.get((depth, entry.tag, names))
+        if known is None:
+            indent, label = 2 * depth, max(map(len, names), default=0)
+            head = f"{style('number', '%#010x')}  {' ' * indent}{style('name', entry.tag)}"
+            known = head, [_AttributeTexts(indent, name, label) for name in names]
+            self._known[depth, entry.tag, names] = known
+        head, columns = known
+        return "\n".join([head % entry.offset, *map(getitem, columns, entry.attributes)])
+
+
+class _AttributeTexts(dict[ShownAttribute, str]):
+    """The lines of an attribute, behind a margin; they are laid out when they are looked up first."""
+
+    __slots__ = ("head", "margin", "width")
+
+    def __init__(self, indent: int, name: str, label: int) -> None:
+        self.head = f"{' ' * (OFFSET_WIDTH + indent + 2)}{name:{label}}  "
+        self.margin = f"\n{' ' * len(self.head)}"
+        self.width = max(NARROWEST_ENTRY, room(len(self.head)))
+
+    def __missing__(self, attribute: ShownAttribute) -> str:
+        first, *rest = attribute_text(attribute, self.width) or [""]
         if attribute.error is not None:
-            error = wrapped(attribute.error.message, width)
-            lines += [f"{' ' * start}{style('error', line)}" for line in error]
-    return lines
+            rest += [style("error", line) for line in wrapped(attribute.error.message, self.width)]
+        text = (self.head + first).rstrip()
+        if rest:
+            text = self.margin.join([text, *rest])
+        if not isinstance(attribute.detail, Lists):
+            if len(self) >= MAX_KNOWN:
+                self.clear()
+            self[attribute] = text
+        return text
 
 
-@lru_cache(maxsize=1024)
-def _heads(indent: int, names: tuple[str, ...]) -> tuple[list[str], int]:
-    """Return what comes before the values of some attributes, and the column where values begin."""
-    label = max(map(len, names), default=0)
-    margin = " " * (OFFSET_WIDTH + indent + 2)
-    return [f"{margin}{name:{label}}  " for name in names], len(margin) + label + 2
-
-
-def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
+def attribute_text(attribute: ShownAttribute, width: int) -> Sequence[str]:
     """Return the value of an attribute in lines of a width."""
     detail = attribute.detail
     if detail is None:
@@ -169,7 +190,8 @@ def _entry(entry: DumpedListEntry, width: int) -> list[str]:
     return [f"{where}:", *(f"  {line}" for line in code)]
 
 
-def code_text(code: DumpedExpression, width: int) -> list[str]:
+@lru_cache(maxsize=1024)
+def code_text(code: DumpedExpression, width: int) -> Sequence[str]:
     """Return an expression in lines that the assembler reads; comments say what operands mean."""
     words = [*(f"{operation};" for operation in code.operations[:-1]), *code.operations[-1:]] or ["(no operations)"]
     lines = _filled(words, width)
@@ -181,7 +203,7 @@ def code_text(code: DumpedExpression, width: int) -> list[str]:
             lines += [f"# {line}" for line in wrapped(notes, width - 2)]
     if code.error is not None:
         lines += [f"# {line}" for line in wrapped(code.error.message, width - 2)]
-    return lines
+    return tuple(lines)
 
 
 def _filled(words: Iterable[str], width: int) -> list[str]:
@@ -315,7 +337,7 @@ def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Ite
     before = INDENT + sum(width + 2 for width in widths[:-1])
     head = " " * INDENT + aligned([*(_cell(*cell) for cell in others), ""], [*widths[:-1], 0], sides)
     if isinstance(value, DumpedExpression):
-        lines = code_text(value, max(NARROWEST, room(before)))
+        lines: Sequence[str] = code_text(value, max(NARROWEST, room(before)))
         if len(lines) > 1:
             yield head.rstrip()
             yield from (" " * (INDENT + 2) + line for line in code_text(value, room(INDENT + 2)))
@@ -519,7 +541,7 @@ def _rules(cfa: Any, registers: Any, entry: Cie | Fde, frames: Frames, *, with_c
     return lines
 
 
-def _rule(name: str, lines: list[str]) -> list[str]:
+def _rule(name: str, lines: Iterable[str]) -> list[str]:
     return beside(f"      {style('name', name)}{' ' * max(1, _LABEL - len(name))}", lines, 6 + _LABEL)
 
 
@@ -530,7 +552,7 @@ def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
         yield [number for _, number in group], rule
 
 
-def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
+def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> Sequence[str]:
     if cfa is None:
         return ["not defined"]
     if cfa.word == "expression":

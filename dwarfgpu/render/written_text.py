@@ -43,7 +43,7 @@ _UNSAFE = (
 _MARKS = re.compile(rf"\x1b\[{_KEY}(?:;([0-9;]*)m|:([0-9]+)u)")
 _SPECIAL = re.compile(rf"{_MARKS.pattern}|([{_UNSAFE}])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ASCII_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_ASCII_CONTROL = bytes([number for number in range(128) if _CONTROL.match(chr(number))])
 
 
 def styled(codes: str, text: str) -> str:
@@ -58,8 +58,8 @@ def own(text: str) -> str:
 
 def written(text: str) -> str:
     """Return a text as it may be written to a terminal."""
-    if (_ASCII_CONTROL if text.isascii() else _SPECIAL).search(text) is None:
-        return text
+    if text.isascii() and len(text.encode().translate(None, _ASCII_CONTROL)) == len(text):
+        return text  # which is found in a quarter of the time of a regular expression
     return _SPECIAL.sub(_replaced, text)
 
 

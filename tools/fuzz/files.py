@@ -134,7 +134,7 @@ def dumped(code: CodeObject) -> None:
             render_entries.unit_text(item)
             json.dumps(plain(item))
         else:
-            render_entries.entry_text(item)
+            render_entries.EntryTexts().text(item)
             json.dumps(render_entries.entry_json(item))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count, repeat, starmap
+from operator import getitem
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -221,35 +221,33 @@ class EntryDump:
         wanted, unit = self.selection, root.unit
         values = UnitValues(self.file, unit, self.code, wanted.pc)
         limit = wanted.depth if wanted.depth is not None else MAX_DEPTH
+        is_filter, has_pc = wanted.is_filter, wanted.pc is not None
         owners: list[int] = []
         # the depths of those above it that are shown with what is below
-        tops = [] if wanted.is_filter else [0]
-        pruned: int | None = None  # the depth of a block that is left out, with all below it
-        for die, depth in root.walk():
+        tops = [] if is_filter else [0]
+        pruned = MAX_DEPTH  # the depth of a block that is left out, with all below it
+        for offset, depth, abbreviation, encoded in unit.entries(root.offset):
+            die, place = Die(unit, offset, abbreviation, encoded), unit.offset + offset
             del owners[depth:]
-            owners.append(die.section_offset)
-            if pruned is not None and depth > pruned:
+            owners.append(place)
+            if depth > pruned:
                 continue
-            pruned = depth if wanted.pc is not None and self._is_elsewhere(die) else None
-            if pruned is not None:
+            pruned = depth if has_pc and self._is_elsewhere(die) else MAX_DEPTH
+            if pruned == depth:
                 continue
-            if wanted.is_filter:
+            if is_filter:
                 while tops and depth <= tops[-1]:
                     tops.pop()
                 if noted(unit, partial(self._matches, die), False):
                     tops.append(depth)
-            top = next((shown_depth for shown_depth in tops if depth - shown_depth <= limit), None)
-            if top is None:
+            if not tops or depth - tops[-1] > limit:
                 continue
+            # the outermost that shows it
+            top = tops[0] if depth - tops[0] <= limit else next(top for top in tops if depth - top <= limit)
             self.last = die
-            yield ShownEntry(
-                unit.section,
-                die.section_offset,
-                owners[-2] if depth else self._owner(die),
-                depth - top,
-                die.tag_name,
-                values.shown(die),
-            )
+            owner = owners[-2] if depth else self._owner(die)
+            tag = name_of("DW_TAG", abbreviation.tag)
+            yield ShownEntry(unit.section, place, owner, depth - top, tag, values.shown(die))
 
     def _is_elsewhere(self, die: Die) -> bool:
         """Return whether an entry is a function or block without code at the selected address."""
@@ -347,11 +345,13 @@ class Reference:
 
 
 Detail: TypeAlias = "DumpedExpression | Lists | Reference"
+ReadAttribute: TypeAlias = "Callable[[Attribute], tuple[Any, str | None, Detail | None]]"
+"""Returns the value as it is shown, a note and a detail."""
 
 
-@immutable
+@immutable(eq=False)
 class ShownAttribute:
-    """One attribute."""
+    """One attribute. Attributes of several entries that look the same may be the same object."""
 
     name: str
     form: str
@@ -366,18 +366,39 @@ class ShownAttribute:
     """Why the value cannot be read further."""
 
 
-@frozen(eq=False)
-class AttributeLook:
-    """What the attributes of an abbreviation look like in all of its entries, and how their values are read."""
+MAX_KNOWN = 1 << 12
+"""How many values of an attribute are remembered: entries have the same ones again and again."""
 
-    name: str
-    form: str
-    kind: Class
-    number: int
-    """That of the form."""
-    note: Callable[[Any], str | None] | None
-    """Notes the meaning of a value that is shown as it is; None if it has to be read."""
-    read: Callable[[Attribute], tuple[Any, str | None, Detail | None]]
+
+class AttributeLook(dict[Any, ShownAttribute]):
+    """What an attribute of an abbreviation looks like, by its value; a new value is read when it is looked up."""
+
+    __slots__ = ("form", "index", "is_remembered", "kind", "name", "note", "number", "read", "values_of_unit")
+
+    def __init__(self, attribute: Attribute, values_of_unit: UnitValues) -> None:
+        self.name, self.kind = attribute.name, attribute.value_class
+        self.form, self.number, self.index = attribute.form_name, attribute.form, attribute.index
+        self.values_of_unit = values_of_unit
+        self.note, self.read = values_of_unit.readers(self.name, self.kind)
+        self.is_remembered = self.name != "DW_AT_high_pc" and self.kind not in ("loclist", "rnglist")
+        """Whether the value says everything: neither its entry nor what was shown before counts."""
+
+    def __missing__(self, value: Any) -> ShownAttribute:
+        shown, note, detail, problem = value, None, None, None
+        try:
+            if self.note is not None:
+                note = self.note(value)
+            else:
+                attribute = Attribute(self.values_of_unit.die, self.index, self.number, value)
+                shown, note, detail = self.read(attribute)
+        except DwarfGpuError as error:
+            problem = error
+        found = ShownAttribute(self.name, self.form, self.kind, shown, note, detail, problem)
+        if self.is_remembered and problem is None and (type(detail) is not DumpedExpression or detail.error is None):
+            if len(self) >= MAX_KNOWN:
+                self.clear()
+            self[value] = found
+        return found
 
 
 def _no_note(_value: object) -> None:
@@ -398,8 +419,6 @@ _POINTED = {
 _MACRO_SECTIONS = {"DW_AT_macro_info": ".debug_macinfo"}
 _OLD_POINTED = {**_POINTED, "rnglistsptr": ".debug_ranges"}
 """Where DW_AT_GNU_ranges_base of version 4 leads."""
-_NO_LIST = "DW_AT_GNU_locviews"
-"""An offset in a section of location lists at which there is no list, but the views of one (GNU)."""
 
 
 class UnitValues:
@@ -417,10 +436,12 @@ class UnitValues:
         """The offset and name of the target of each reference."""
         self._types = EntryTypes()
         self._looks: dict[Abbreviation, list[AttributeLook]] = {}
+        self.die: Die
+        """The entry whose attributes are read."""
         self._paths: dict[int, str | None] = {}
-        self._show: dict[str, Callable[[Attribute], tuple[Any, str | None, Detail | None]]] = {
-            "string": lambda attribute: (attribute.text(), None, None),
-            "address": lambda attribute: (attribute.address(), None, None),
+        self._show: dict[str, ReadAttribute] = {
+            "string": lambda attribute: (unit.text(attribute.form, attribute.value), None, None),
+            "address": lambda attribute: (unit.address(attribute.form, attribute.value), None, None),
             "flag": lambda attribute: (bool(attribute.value), None, None),
             "reference": self._reference,
             "exprloc": self._code,
@@ -430,31 +451,21 @@ class UnitValues:
 
     def shown(self, die: Die) -> tuple[ShownAttribute, ...]:
         """Return the attributes of an entry as they are shown. An error while reading a value is shown with it."""
-        abbreviation = die.abbreviation
+        self.die, abbreviation = die, die.abbreviation
         if dw.DW_FORM_indirect in abbreviation.forms:
-            return tuple([self._shown(self._look(each), die, each.index, each.value) for each in die.attributes])
+            return tuple([AttributeLook(each, self)[each.value] for each in die.attributes])
         looks = self._looks.get(abbreviation)
         if looks is None:
-            looks = self._looks[abbreviation] = [*map(self._look, die.attributes)]
-        values = zip(looks, repeat(die), count(), abbreviation.all_values(die.values))
-        return tuple(starmap(self._shown, values))
+            looks = self._looks[abbreviation] = [AttributeLook(each, self) for each in die.attributes]
+        return tuple(map(getitem, looks, abbreviation.all_values(die.values)))
 
-    def _look(self, attribute: Attribute) -> AttributeLook:
-        name, kind = attribute.name, attribute.value_class
-        note = self._note(name) if kind == "constant" else None
-        read = self._high_pc if kind == "constant" else self._show.get(kind, self._other)
-        return AttributeLook(name, attribute.form_name, kind, attribute.form, note, read)
-
-    def _shown(self, look: AttributeLook, die: Die, index: int, value: Any) -> ShownAttribute:
-        note = detail = problem = None
-        try:
-            if look.note is not None:
-                note = look.note(value)
-            else:
-                value, note, detail = look.read(Attribute(die, index, look.number, value))
-        except DwarfGpuError as error:
-            problem = error
-        return ShownAttribute(look.name, look.form, look.kind, value, note, detail, problem)
+    def readers(self, name: str, kind: Class) -> tuple[Callable[[Any], str | None] | None, ReadAttribute]:
+        """Return what notes the meaning of a value that is shown as it is, or None; and what reads all others."""
+        if kind == "constant":
+            return self._note(name), self._high_pc
+        if name == "DW_AT_GNU_locviews" and kind == "loclist":
+            return None, self._views
+        return None, self._show.get(kind, self._other)
 
     # --- By class -------------------------------------------------------------------------------------------------
 
@@ -503,9 +514,7 @@ class UnitValues:
         return block.data, None, code
 
     def _list(self, kind: str, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
-        section, offset = attribute.list_place()
-        if attribute.name == _NO_LIST:
-            return attribute.value, None, Reference(section, offset)
+        section, offset = self.unit.tables.list_offset(attribute.form, attribute.value, kind)
         lists = self._long.get((section, offset))
         if lists is None:
             listed = self.lists.read(section, offset, self.unit)
@@ -527,6 +536,10 @@ class UnitValues:
                 there = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
                 self._long[lists.section, lists.offset] = lists if is_kept else there
         return attribute.value, None, lists
+
+    def _views(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
+        """Show an offset in a section of location lists at which there is no list, but the views of one (GNU)."""
+        return attribute.value, None, Reference(*attribute.list_place())
 
     def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         """Show blocks, offsets in other sections, and attributes of no known class."""

@@ -10,7 +10,7 @@ from dwarfgpu.audits.dump.parts import SectionPart, Table
 from dwarfgpu.dwarf_constants import DW_FORM_indirect, DW_LLE_default_location, DW_LLE_GNU_view_pair
 from dwarfgpu.encoding import Format, dwarf_format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.list_encoding import Bounds, ListContext, kind_name, list_tables, raw_list
 
@@ -155,7 +155,7 @@ def _place(unit: Unit | None) -> str | None:
 # --- Reading lists ------------------------------------------------------------------------------------------------
 
 
-@frozen
+@immutable
 class DumpedListEntry:
     """One entry of a list. Its addresses are None if it has none or they cannot be resolved."""
 
@@ -191,6 +191,7 @@ class ListDecoder:
         self.code = code
         self.read = lru_cache(maxsize=1)(self._read)
         """Reads the list at an offset of a section; the last one is remembered, because entries may share it."""
+        self._context = lru_cache(maxsize=1)(self._context_of)
         self._seen: set[tuple[str, int]] = set()
         self._counts: dict[str, int] = {}
         """How many entries the lists of a section have that were read so far, each list counted once."""
@@ -242,7 +243,7 @@ class ListDecoder:
             yield DumpedListEntry(entry.offset, name, entry.operands, start, end, is_default, code, views)
             views = (entry.operands[0], entry.operands[1]) if entry.kind == DW_LLE_GNU_view_pair else None
 
-    def _context(self, unit: Unit | None) -> ListContext:
+    def _context_of(self, unit: Unit | None) -> ListContext:
         if unit is None:
             return ListContext(self.file.image.address_size, self.file.dwarf.source.byte_order)
         base = None

@@ -137,7 +137,8 @@ class Die:
 
     def find_number(self, attribute: int) -> Attribute | None:
         """Return the attribute with a number, also of the entries this one completes."""
-        return next(filter(None, (die.number(attribute) for die in self.origins())), None)
+        found = self.number(attribute)
+        return found or next(filter(None, (die.number(attribute) for die in self.origins())), None)
 
     @property
     def name(self) -> str | None:

@@ -57,9 +57,12 @@ class UnitTree:
         following = self._marks[bisect_right(self._marks, place) - 1]
         if following < self._latest <= place:
             following = self._latest  # references in sequence lead a little further each
-        position = following
+        position, sizes = following, self._table.keep("sizes", entry_sizes)
         while following <= place:
-            position, following = following, self._after(following)
+            position = following
+            code = data[position]
+            size = sizes[code] if code < 0x80 else 0
+            following = position + abs(size) if size else self._after(position)
         if not data[position]:
             return None
         self._seen.add(position)
@@ -90,8 +93,13 @@ class UnitTree:
         position = self._marks[i]
         owner = self._owners[i]
         inner: list[int] = []  # owners that began after the mark
+        sizes = table.keep("sizes", entry_sizes)
         while position < offset:
-            if not data[position]:
+            code = data[position]
+            if code < 0x80 and sizes[code] > 0:
+                position += sizes[code]
+                continue
+            if not code:
                 if inner:
                     inner.pop()
                 elif owner in self._above:

@@ -48,14 +48,14 @@ class ExpressionDecoder:
     def __init__(self, file: CodeObject, dialect: str | None = None) -> None:
         self.target = file.target.target
         self.dialect: Dialect = dialects.get(dialect or self.target.default_dialect)
-        self._known: dict[tuple[bytes, Format, Unit | None], DumpedExpression] = {}
+        self._known: dict[tuple[bytes, Format | Unit], DumpedExpression] = {}
 
     def read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None) -> DumpedExpression:
         """Decode the expression at an offset of a section; ``unit`` is the unit that it belongs to, if any.
 
         The same bytes are decoded once, unless an error names their place.
         """
-        key = data, form, unit
+        key = data, form if unit is None else unit
         expression = self._known.get(key)
         if expression is None:
             expression = self._read(data, form, section, offset, unit)

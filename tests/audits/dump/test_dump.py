@@ -333,7 +333,7 @@ def test_an_attribute_that_means_nothing_stands_with_its_error():
     (entry,) = entries(opened(bytes(data)), entries=("0x2d",))
     assert attribute(entry, "DW_AT_type").error.kind == "bad_reference"
     assert attribute(entry, "DW_AT_name").value == "gravity"
-    assert any("no entry begins" in line for line in render_entries.entry_text(entry))
+    assert any("no entry begins" in line for line in render_entries.EntryTexts().text(entry).split("\n"))
 
 
 READABLE = re.compile(r"\.(co|o|dwo|dwp|x86_64|debug|powerpc|powerpc64|i386)$")
@@ -349,10 +349,11 @@ def whole(name: str) -> CodeObject:
     if any(sections.base_name(each) in sections.ENTRIES for each in chosen):
         for item in EntryDump(code, EntrySelection()):
             if isinstance(item, ShownUnit):
+                texts = render_entries.EntryTexts()
                 lines += render_entries.unit_text(item)
                 json.dumps(plain(item))
             else:
-                lines += render_entries.entry_text(item)
+                lines += texts.text(item).split("\n")
                 json.dumps(render_entries.entry_json(item))
     dump = sections.SectionDump(code)
     for each in chosen:
