@@ -501,6 +501,17 @@ class FdeIndex:
         """Return all entries that cover an address: in a file that is not linked there may be several."""
         return list(self._fdes(self.ranges.at(address)))
 
+    def each_at(self, address: int) -> Iterator[Fde]:
+        """Yield all entries that cover an address: with a header, first the one that its table leads to.
+
+        Only for others the section is read. Of entries that overlap, the one that begins last comes first then.
+        """
+        first = self._through_header(address)
+        if first is not None:
+            yield first
+        others = self.ranges.at(address)[:: -1 if self.header is not None else 1]
+        yield from self._fdes(offset for offset in others if first is None or offset != first.offset)
+
     def fdes_between(self, low: int, high: int) -> list[Fde]:
         """Return all entries that cover an address from ``low`` up to ``high``."""
         return list(self._fdes(self.ranges.between(low, high)))
@@ -527,9 +538,9 @@ class FdeIndex:
         return Ranges(self._spans())
 
     def _through_header(self, address: int) -> Fde | None:
-        """Return the entry that the header's table gives for an address, if it is right.
+        """Return the entry that the header's table gives for an address, if it begins where the table says.
 
-        The table is only a shortcut.
+        The table is only a shortcut: if it is wrong, the section has the answer.
         """
         if self.header is None:
             return None
@@ -541,7 +552,7 @@ class FdeIndex:
         except DwarfGpuError as error:
             self._note(error)
             return None
-        return entry if isinstance(entry, Fde) and entry.covers(address) else None
+        return entry if isinstance(entry, Fde) and entry.covers(address) and entry.low == row[0] else None
 
     def _note(self, error: DwarfGpuError) -> None:
         if len(self.problems) < MAX_PROBLEMS:

@@ -211,6 +211,44 @@ def test_the_header_saves_reading_locations(decoded, monkeypatch):
     assert decoded == [offsets[12345]]
 
 
+def test_unwinding_reads_a_linked_section_only_where_the_table_is_wrong(monkeypatch):
+    builder, offsets = functions("eh_frame", encoding=0x1B)
+    rows = [(0x1000 + 0x20 * i, offset) for i, offset in enumerate(offsets)]
+    rows[3] = (0x1060, offsets[5])
+    index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))
+    assert [fde.offset for fde in index.each_at(0x1068)] == [offsets[3]]
+    assert not [*index.each_at(0x1090)]
+    assert [fde.offset for fde in index.each_at(0x1008)] == [offsets[0]]
+    quick = FdeIndex(section_of(builder), index.header)
+    monkeypatch.setattr(FdeIndex, "_spans", None)  # the section is not run through
+    assert next(quick.each_at(0x1008)).offset == offsets[0]
+
+
+@for_each("location", 0x1040, 0x1030, 0x1000)
+def test_of_entries_that_overlap_the_one_that_begins_last_comes_first(location):
+    builder = FrameBuilder("eh_frame")
+    cie = builder.cie()
+    outer, inner = builder.fde(cie, 0x1000, 0x100), builder.fde(cie, 0x1040, 0x10)
+    index = FdeIndex(
+        section_of(builder), read_header(builder, header_of(builder, [(0x1000, outer), (location, inner)]))
+    )
+    assert [fde.offset for fde in index.each_at(0x1044)] == [inner, outer]
+    assert [fde.offset for fde in index.fdes_at(0x1044)] == [outer, inner]
+    assert [fde.offset for fde in index.each_at(0x1050)] == [outer]
+
+
+def test_bytes_within_an_entry_that_look_like_another_are_not_one():
+    builder = FrameBuilder("eh_frame")
+    cie = builder.cie()
+    head = len(builder.data) + 4 + 4 + 16  # behind length, CIE pointer and addresses
+    like_an_entry = builder.number(20, 4) + builder.id(head + 4 - cie) + builder.number(0x1000) + builder.number(0x100)
+    offset = builder.fde(cie, 0x1000, 0x80, like_an_entry)
+    index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, [(0x1020, head)])))
+    assert index.section.entry_at(head).low == 0x1000
+    assert [fde.offset for fde in index.each_at(0x1024)] == [offset]
+    assert index.fde_at(0x1024).offset == offset
+
+
 @for_each("rows",
     [(0x1000, 12)],  # in the middle of an entry
     [(0x1000, 0)],  # a CIE

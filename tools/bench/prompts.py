@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.files import VARIABLE
 from bench.inputs import cache
-from bench.rows import BARE, DWARFGPU, ROOT, Row, call, command, dwarfgpu, fixed, tool
+from bench.rows import BARE, DWARFGPU, ROOT, Row, Time, call, command, dwarfgpu, fixed, tool
 from bench.states import WAVES, big_snapshot, code
 
 if TYPE_CHECKING:
@@ -112,7 +112,17 @@ def debugger() -> Iterator[Row]:
         completed = call(lambda line=line: complete(many, line))  # type: ignore[misc]
         yield Row(f"completion of `{line}`, {SYMBOLS:,} symbols", completed, *fixed(0.03), 1)
     yield Row(f"the first completion, {SYMBOLS:,} symbols", lambda: first_completion(str(path)), *fixed(0.03), 1)
+    yield Row(f"how a frame is unwound, {SYMBOLS // 2:,} functions", unwound(str(path)), *fixed(0.05), 1)
     yield from addresses(path)
+
+
+def unwound(path: str) -> Time:
+    """Return what measures finding the call frame information of one address in a file that is opened for it."""
+    from dwarfgpu.program.code.code_object import opened as file_at
+
+    symbol = file_at(path).image.symbol_named(f"symbol_{SYMBOLS // 4:06d}")
+    assert symbol is not None
+    return call(lambda: next(file_at(path).frames.each_at(symbol.value)))
 
 
 def started(command: tuple[str, ...]) -> tuple[float, float]:

@@ -118,6 +118,10 @@ class Frames:
         """Return all entries for the code at an address, those of ``.debug_frame`` first."""
         return list(self._found(lambda index: index.fdes_at(address)))
 
+    def each_at(self, address: int) -> Iterator[Fde]:
+        """Yield the entries for the code at an address as they are found: one is mostly enough."""
+        return self._found(lambda index: index.each_at(address))
+
     def fdes_between(self, low: int, high: int) -> list[Fde]:
         """Return all entries for some code from ``low`` up to ``high``."""
         return list(self._found(lambda index: index.fdes_between(low, high)))

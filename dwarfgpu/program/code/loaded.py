@@ -157,7 +157,7 @@ class LoadedCode:
         if frames.indexes:
             what = f"has no call frame information for the address {pc:#x}"
         broken: DwarfGpuError | None = None
-        for fde in frames.fdes_at(address):
+        for fde in frames.each_at(address):
             try:
                 row = frames.row_at(address, fde)
             except DwarfGpuError as error:  # another section may have an entry that is right
