@@ -230,7 +230,7 @@ class Budget(NamedTuple):
 BUDGETS = [
     Budget("dwarfgpu targets", 6.1, 7.07, "a helper with one caller is a part of it"),
     Budget("expr dialects cfi", 8.6, 8.86, "expressions are checked by running the rows of the table"),
-    Budget("objfile", 11.7, 11.71),
+    Budget("objfile", 11.7, 11.72),
     Budget("isa", 7.8, 6.71),
     Budget("machines states", 10.6, 10.63),
     Budget("execution", 22.5, 34.96, "instructions are executed in one compiled way"),
@@ -243,9 +243,9 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 174.16, "all of these")
-TESTS = Budget("../tests", 90, 99.96, "messages are in golden files, rows of tables have properties")
-TOOLS = Budget("../tools", 13, 14.77, "corpora and oracles share what they read")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 174.17, "all of these")
+TESTS = Budget("../tests", 90, 100, "messages are in golden files, rows of tables have properties")
+TOOLS = Budget("../tools", 13, 14.78, "corpora and oracles share what they read")
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
 
