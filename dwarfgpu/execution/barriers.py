@@ -3,8 +3,8 @@
 "RDNA4 Instruction Set Architecture", section 5.5: a barrier counts signals, and is complete when each wave of the
 work-group has signalled or ended. Then each of them has a flag, which its next wait takes. Barrier -1 is that of the
 work-group; barrier -2 is for trap handlers, and barrier 0 for nobody: programs that signal or wait there do nothing.
-A work-group of one wave has no barrier. GFX12.5 also has named barriers, 1 to 16, and those of clusters, -3 and -4, in
-which no wave is here ("CDNA5 Instruction Set Architecture", 5.6).
+A work-group of one wave has no barrier. GFX12.5 also has named barriers, 1 to 16, and that of a cluster, -3, which
+counts a signal for each work-group; -4 is for trap handlers ("CDNA5 Instruction Set Architecture", 5.6).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dwarfgpu.execution.faults import UnknownInstruction
 
 GROUP = -1
 """The barrier of a work-group."""
-CLUSTER = (-3, -4)
-"""The barriers of a cluster."""
-WITHOUT_EFFECT = (0, -2)
+CLUSTER, CLUSTER_TRAP = -3, -4
+"""The barrier of a cluster, and that of its trap handlers."""
+WITHOUT_EFFECT = (0, -2, CLUSTER_TRAP)
 """The barriers that a program cannot use."""
 NAMED = 16
 """How many named barriers a work-group may have."""
@@ -36,6 +36,19 @@ class BarrierPart(Enum):
     WAIT = 3
 
 
+class BarrierListener:
+    """What is told of named barriers, each a work-group and a number, and of those of clusters, a cluster and -3."""
+
+    def signal_other(self, batch: WaveBatch, row: int, barrier: tuple[int, int]) -> None:
+        """Take note of the signal of a wave, which has a row in a batch."""
+
+    def meet_other(self, barrier: tuple[int, int], waves: Any) -> None:
+        """Take note that a barrier is complete, and for which waves."""
+
+    def pass_other(self, waves: Any) -> None:
+        """Take note of waves that have waited for such a barrier, and go on."""
+
+
 class NamedBarriers:
     """The named barriers of each work-group: how many waves each has, and how many have signalled.
 
@@ -45,6 +58,7 @@ class NamedBarriers:
 
     def __init__(self) -> None:
         self.on_complete: Callable[[], None] = lambda: None
+        self.listener = BarrierListener()
         self.use(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def use(self, groups: Any, allocated: Any) -> None:
@@ -84,6 +98,7 @@ class NamedBarriers:
             is_first[row] = self.signals[barrier] == 0
             self.members[barrier] = members or self.members[barrier]
             self.signals[barrier] += 1
+            self.listener.signal_other(batch, row, barrier)
             self._check(barrier)
         return number_of(is_first)
 
@@ -91,7 +106,9 @@ class NamedBarriers:
         """Let the waves that have joined a barrier go on if it has all its signals."""
         if self.signals[barrier] == self.members[barrier] > 0:
             self.signals[barrier] = 0
-            self.complete |= (self.groups == barrier[0]) & (self.joined == barrier[1])
+            chosen = (self.groups == barrier[0]) & (self.joined == barrier[1])
+            self.complete |= chosen
+            self.listener.meet_other(barrier, np.flatnonzero(chosen))
             self.on_complete()
 
     def join(self, batch: WaveBatch, given: Any) -> None:
@@ -135,21 +152,99 @@ class NamedBarriers:
         return number_of(state)
 
 
+class ClusterBarriers:
+    """The barrier of each cluster, which is complete when each of its work-groups has signalled once or has ended."""
+
+    def __init__(self) -> None:
+        self.on_complete: Callable[[], None] = lambda: None
+        self.listener = BarrierListener()
+        self.use(*_without_clusters(0))
+
+    def use(self, dispatches: Any, groups: Any, sizes: Any) -> None:
+        """Use the barriers of other waves: the dispatch of each, its work-group, and the size of its cluster."""
+        keys = np.column_stack([dispatches, groups // sizes])
+        self.of_waves = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        """The cluster of each wave."""
+        self.is_in = sizes.prod(axis=1) > 1
+        """Whether it is in a cluster: one work-group alone is none."""
+        x, y, z = (groups % sizes).T
+        self.places = x + sizes[:, 0] * (y + sizes[:, 1] * z)
+        """The number of its work-group in the cluster."""
+        self.signals = np.zeros(int(self.of_waves.max(initial=-1)) + 1, np.int64)
+        self.complete, self.is_waited = np.zeros((2, len(groups)), bool)
+
+    def saved(self) -> tuple[Any, ...]:
+        """Return what `restore` needs."""
+        return self.signals.copy(), self.complete.copy(), self.is_waited.copy()
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Bring the barriers back to where they were."""
+        self.signals, self.complete, self.is_waited = (each.copy() for each in saved)
+
+    def contains(self, batch: WaveBatch) -> list[bool]:
+        """Return whether each wave is in a cluster."""
+        flags: list[bool] = self.is_in[batch.waves].tolist() if len(self.is_in) else [False] * batch.count
+        return flags
+
+    def status(self, batch: WaveBatch) -> Any:
+        """Return what IB_STS2 says: a number of the cluster that is not 0, and the place of the work-group in it."""
+        if not self.is_in.any():
+            return 0
+        waves = batch.waves
+        numbers = self.of_waves[waves] % 15 + 1 << 6 | self.places[waves] << 21
+        return number_of(np.where(self.is_in[waves], numbers, 0).astype(np.uint64)[:, None])
+
+    def signal(self, batch: WaveBatch, alive: Any) -> Any:
+        """Count signals of waves; return, as a number of each, 1 for the first, or else its SCC."""
+        firsts = np.broadcast_to(np.asarray(batch.scc, np.uint64).reshape(-1, 1), (batch.count, 1)).copy()
+        for row, wave in enumerate(batch.waves.tolist() if self.is_in.any() else ()):
+            if self.is_in[wave]:
+                cluster = int(self.of_waves[wave])
+                firsts[row] |= np.uint64(self.signals[cluster] == 0)
+                self.signals[cluster] += 1
+                self.listener.signal_other(batch, row, (cluster, CLUSTER))
+        self.check(alive)
+        return number_of(firsts)
+
+    def check(self, alive: Any) -> None:
+        """Let the waves go on of all clusters in which no work-group is missing, of those that have not ended."""
+        whole = (self.signals > 0) & (
+            self.signals >= np.bincount(self.of_waves[alive > 0], minlength=len(self.signals))
+        )
+        if whole.any():
+            self.signals[whole] = 0
+            self.complete |= whole[self.of_waves] & self.is_in
+            for cluster in np.flatnonzero(whole).tolist():
+                self.listener.meet_other((cluster, CLUSTER), np.flatnonzero(self.of_waves == cluster))
+            self.on_complete()
+
+    def wait(self, batch: WaveBatch) -> None:
+        """Let waves wait for the barrier of their cluster; those in none go on at once."""
+        if len(self.is_in):
+            self.complete[batch.waves] |= ~self.is_in[batch.waves]
+            self.is_waited[batch.waves] = True
+
+
+def _without_clusters(count: int) -> tuple[Any, Any, Any]:
+    """Return the dispatches, work-groups and sizes of clusters of so many waves that are in none."""
+    return np.zeros(count, np.int64), np.zeros((count, 3), np.int64), np.ones((count, 3), np.int64)
+
+
 class GroupBarriers:
     """The barrier of each work-group."""
 
     def __init__(self) -> None:
         nothing = np.zeros(0, np.int64)
-        self.named = NamedBarriers()
+        self.named, self.clusters = NamedBarriers(), ClusterBarriers()
         self.on_complete: Callable[[], None] = lambda: None
         """A function that is told when waves may go on."""
         self.use(nothing, nothing)
 
-    def use(self, groups: Any, alive: Any, named: Any = 0) -> None:
+    def use(self, groups: Any, alive: Any, named: Any = 0, clusters: Any = None) -> None:
         """Use the barriers of other waves: the group of each, and how many of each group have not ended.
 
         ``alive`` is shared with the caller, who counts the waves that end. ``named`` is how many named barriers each
-        group has.
+        group has, and ``clusters`` are the arguments of `ClusterBarriers.use`.
         """
         self.groups = np.maximum(groups, 0)
         self.alive = alive
@@ -159,15 +254,17 @@ class GroupBarriers:
         self.complete = np.zeros(len(groups), bool)
         """The waves whose next wait is over at once."""
         self.named.use(self.groups, np.where(self.has_barrier, named, 0))
+        self.clusters.use(*(_without_clusters(len(groups)) if clusters is None else clusters))
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs."""
-        return self.signals.copy(), self.complete.copy(), *self.named.saved()
+        return self.signals.copy(), self.complete.copy(), *self.named.saved(), *self.clusters.saved()
 
     def restore(self, saved: tuple[Any, ...], alive: Any) -> None:
         """Bring the barriers back to where they were."""
         self.signals, self.complete = (array.copy() for array in saved[:2])
-        self.named.restore(saved[2:])
+        self.named.restore(saved[2:-3])
+        self.clusters.restore(saved[-3:])
         self.alive = alive
 
     def _groups_of(self, batch: WaveBatch) -> Any:
@@ -197,17 +294,32 @@ class GroupBarriers:
             self.signals[whole] = 0
             self.complete |= whole[self.groups]
             self.on_complete()
+        if self.clusters.signals.any():
+            self.clusters.check(self.alive)
+
+    def signal_cluster(self, batch: WaveBatch) -> Any:
+        """Count signals for clusters; return, as a number of each wave, whether it is the first, or else its SCC."""
+        return self.clusters.signal(batch, self.alive)
+
+    def tell(self, listener: BarrierListener) -> None:
+        """Let somebody be told of all barriers but that of a work-group."""
+        self.named.listener = self.clusters.listener = listener
 
     def go_on(self, batch: WaveBatch) -> Any:
         """Return flags of the waves whose wait is over, which takes their flags."""
         _groups, counts = self._groups_of(batch)
-        if not counts.any():
+        waves = batch.waves
+        if not len(self.groups):
             return ~counts
-        named, waves = self.named, batch.waves
-        free = np.where(named.is_waited[waves], named.complete[waves], self.complete[waves] | ~counts)
-        self.complete[waves[free & ~named.is_waited[waves]]] = False
-        named.complete[waves[free & named.is_waited[waves]]] = False
-        named.is_waited[waves[free]] = False
+        free, is_own = self.complete[waves] | ~counts, np.ones(batch.count, bool)
+        for other in (self.named, self.clusters):
+            chosen = other.is_waited[waves]
+            free, is_own = np.where(chosen, other.complete[waves], free), is_own & ~chosen
+            gone = waves[chosen & free]
+            other.complete[gone] = other.is_waited[gone] = False
+            if len(gone):
+                other.listener.pass_other(gone)
+        self.complete[waves[free & is_own]] = False
         return free
 
     def are_complete(self, batch: WaveBatch) -> Any:

@@ -81,6 +81,8 @@ SCALAR_PLACES = {
 OTHER_PLACES = "flat_scratch", "pc", "exec", "mode", "barrier_state", "state_priv"
 BARRIER_COMPLETE, SCC_BIT = 2, 9
 """The bits of STATE_PRIV that are known ("RDNA4 Instruction Set Architecture", section 3.4)."""
+NOTHING_TOGETHER = 0, (1, 1, 1)
+"""No named barriers, and clusters of one work-group."""
 MOST_BLOCKS = 4096
 """The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
 TURNS = (4, 40, 400)
@@ -146,7 +148,8 @@ class Device:
         """The scalar registers of the target, by where a batch has them."""
         self.clock = Clock()
         self.barriers = GroupBarriers()
-        self.barriers.on_complete = self.barriers.named.on_complete = self._release
+        for each in (self.barriers, self.barriers.named, self.barriers.clusters):
+            each.on_complete = self._release
         self.blocks: dict[tuple[int, int], CompiledBlock] = {}
         self._single: dict[tuple[int, int], CompiledBlock] = {}
         self._of_waves: dict[tuple[int, int], CompiledBlock] = {}
@@ -261,8 +264,10 @@ class Device:
         }
         self._groups = np.maximum(machine.groups(), 0)
         self._alive = np.bincount(self._groups, minlength=machine.wave_count)
-        named = [machine.named_barriers.get(number, 0) for number in range(len(machine.dispatches))]
-        self.barriers.use(self._groups, self._alive, np.array([*named, 0])[machine.dispatch])  # the last: no dispatch
+        together = [machine.together.get(number, NOTHING_TOGETHER) for number in range(len(machine.dispatches))]
+        named, sizes = zip(*together, NOTHING_TOGETHER, strict=True)  # the last: of waves without a dispatch
+        clusters = machine.dispatch, machine.work_group, np.array(sizes)[machine.dispatch]
+        self.barriers.use(self._groups, self._alive, np.array(named)[machine.dispatch], clusters)
         self._written = machine.changes
 
     @property

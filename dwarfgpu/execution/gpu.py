@@ -49,8 +49,8 @@ class Gpu(Machine):
         """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
         self.segments: dict[int, bytes] = {}
         """The kernarg segment of each launch, by the position of its dispatch."""
-        self.named_barriers: dict[int, int] = {}
-        """How many named barriers its work-groups have, likewise."""
+        self.together: dict[int, tuple[int, tuple[int, int, int]]] = {}
+        """How many named barriers its work-groups have, and how many of them a cluster has, likewise."""
         self.passing: list[int] = []
         """Where the memory is that only launches needed whose waves are there."""
         self.seed: int | None = None
@@ -116,7 +116,7 @@ class Gpu(Machine):
         self.remove_waves()
         for address in self.passing:
             self.memory.unmap(self.target.default_space, address)
-        for known in (self.passing, self.segments, self.named_barriers, self.dispatches, self.traps):
+        for known in (self.passing, self.segments, self.together, self.dispatches, self.traps):
             known.clear()
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution import lane_moves
-from dwarfgpu.execution.barriers import CLUSTER, GROUP, NAMED, WITHOUT_EFFECT, BarrierPart
+from dwarfgpu.execution.barriers import CLUSTER, CLUSTER_TRAP, GROUP, NAMED, WITHOUT_EFFECT, BarrierPart, NamedBarriers
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import GlobalMemory
@@ -53,11 +53,10 @@ def is_idle(instruction: GpuInstruction) -> bool:
 def _check_on_gfx12_5(instruction: GpuInstruction, writer: BlockWriter) -> None:
     """Refuse what is not known of GFX12.5."""
     name = instruction.name
-    is_known = True
+    # Clamped floats of 8 bits have no sign (CDNA 5 ISA document, 7.12.6).
+    is_known = not (_NARROW.match(name) and instruction.modifiers.get("clamp"))
     if "scale_offset" in instruction.modifiers and instruction.encoding not in ("SMEM", "SCRATCH"):
-        is_known = is_known and has_base(instruction.operand("saddr"))
-    if _NARROW.match(name):  # then floats of 8 bits have no sign (CDNA 5 ISA document, 7.12.6)
-        is_known = is_known and not instruction.modifiers.get("clamp")
+        is_known = has_base(instruction.operand("saddr"))
     if name in ("s_setreg_b32", "s_setreg_imm32_b32"):
         number, first, size = _field_of(_immediate(instruction))
         is_mode = hardware_register(writer.processor, writer.lanes, number) in _MODES
@@ -594,6 +593,8 @@ def _hardware_text(writer: BlockWriter, number: int) -> str:
         return f"{writer.name(writer.clock.read)}() & {0xFFFFF if name.endswith('CYCLES') else LOW}"
     if name == "HW_REG_SHADER_CYCLES_HI":
         return f"{writer.name(writer.clock)}.now >> 32"
+    if name == "HW_REG_IB_STS2" and is_gfx12_5(writer.processor):
+        return f"{writer.name(writer.barriers.clusters.status)}(b)"
     if _ZERO.match(name):
         return "0"
     raise UnknownInstruction(f"hardware register {name}")
@@ -697,13 +698,13 @@ def barrier_number(instruction: GpuInstruction) -> int | None:
 
 
 def _named_barrier(writer: BlockWriter, instruction: GpuInstruction) -> str:
-    """Return the text of the number of a named barrier and its members; "0" where a program can do nothing."""
+    """Return the text of the number of a named barrier, and of its members; barrier 0 is none."""
     number = barrier_number(instruction)
     if not is_gfx12_5(writer.processor) and number not in WITHOUT_EFFECT:
         raise UnknownInstruction(f"{instruction.mnemonic} of a named barrier")
     if number is None:
         return writer.scalar(instruction.sources[0], 32)
-    if number in (*WITHOUT_EFFECT, *CLUSTER) or (instruction.name == "s_barrier_join" and not 0 < number <= NAMED):
+    if number in WITHOUT_EFFECT or (instruction.name == "s_barrier_join" and not 0 < number <= NAMED):
         return "0"
     if not 0 < number <= NAMED:
         raise UnknownInstruction(f"{instruction.mnemonic} {number}: there is no such barrier")
@@ -717,12 +718,19 @@ def barrier_part(instruction: GpuInstruction) -> BarrierPart | None:
     return part if is_own else None
 
 
+def _is_cluster(writer: BlockWriter, instruction: GpuInstruction) -> bool:
+    return is_gfx12_5(writer.processor) and barrier_number(instruction) == CLUSTER
+
+
 def _signal(*, asks: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        barriers = writer.barriers
         if barrier_number(instruction) == GROUP:
-            call = f"{writer.name(writer.barriers.signal)}(b)"
+            call = f"{writer.name(barriers.signal)}(b)"
+        elif _is_cluster(writer, instruction):
+            call = f"{writer.name(barriers.signal_cluster)}(b)"
         elif is_gfx12_5(writer.processor):
-            call = f"{writer.name(writer.barriers.named.signal)}(b, {_named_barrier(writer, instruction)})"
+            call = f"{writer.name(barriers.named.signal)}(b, {_named_barrier(writer, instruction)})"
         else:
             call = _named_barrier(writer, instruction)
         writer.write(f"b.scc = {call}" if asks else call)
@@ -730,22 +738,30 @@ def _signal(*, asks: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
     return write
 
 
-def _change_named(do: str) -> Callable[[BlockWriter, GpuInstruction], None]:
-    """Return what writes that waves change a named barrier."""
+def _named_barriers(writer: BlockWriter, instruction: GpuInstruction) -> NamedBarriers:
+    """Return the named barriers of a processor that has such instructions."""
+    if not is_gfx12_5(writer.processor):
+        raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
+    return writer.barriers.named
 
-    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
-        if not is_gfx12_5(writer.processor):
-            raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
-        function = writer.name(getattr(writer.barriers.named, do))
-        is_leave = do == "leave"
-        writer.write(f"b.scc = {function}(b)" if is_leave else f"{function}(b, {_named_barrier(writer, instruction)})")
 
-    return write
+def _initialize(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    function = writer.name(_named_barriers(writer, instruction).initialize)
+    writer.write(f"{function}(b, {_named_barrier(writer, instruction)})")
+
+
+def _join(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    function = writer.name(_named_barriers(writer, instruction).join)
+    writer.write(f"{function}(b, {_named_barrier(writer, instruction)})")
+
+
+def _leave(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    writer.write(f"b.scc = {writer.name(_named_barriers(writer, instruction).leave)}(b)")
 
 
 def _barrier_state(writer: BlockWriter, instruction: GpuInstruction) -> None:
     number = barrier_number(instruction)
-    if number in CLUSTER:
+    if number in (CLUSTER, CLUSTER_TRAP):
         raise UnknownInstruction(f"{instruction.mnemonic} of a cluster, whose state a message returns")
     if number in (GROUP, *WITHOUT_EFFECT):
         text = f"{writer.name(writer.barriers.state)}(b, is_group={number == GROUP})"
@@ -820,9 +836,9 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_sendmsg_rtn_b64": _message_answer,
     "s_barrier_signal": _signal(asks=False),
     "s_barrier_signal_isfirst": _signal(asks=True),
-    "s_barrier_init": _change_named("initialize"),
-    "s_barrier_join": _change_named("join"),
-    "s_barrier_leave": _change_named("leave"),
+    "s_barrier_init": _initialize,
+    "s_barrier_join": _join,
+    "s_barrier_leave": _leave,
     "s_get_barrier_state": _barrier_state,
     "s_memtime": _time,
     "s_get_shader_cycles_u64": _time,
@@ -883,12 +899,13 @@ def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
 
 
 def _wait(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-    if barrier_number(instruction) != GROUP:
-        number = _named_barrier(writer, instruction)
-        if number == "0":
-            writer.write(f"return {address + instruction.size}")
-            return
-        writer.write(f"{writer.name(writer.barriers.named.wait)}(b, {number})")
+    if barrier_number(instruction) in WITHOUT_EFFECT:
+        writer.write(f"return {address + instruction.size}")
+        return
+    if _is_cluster(writer, instruction):
+        writer.write(f"{writer.name(writer.barriers.clusters.wait)}(b)")
+    elif barrier_number(instruction) != GROUP:
+        writer.write(f"{writer.name(writer.barriers.named.wait)}(b, {_named_barrier(writer, instruction)})")
     _pause(Pause.BARRIER)(writer, instruction, address)
 
 

@@ -205,7 +205,7 @@ class MemoryAccess:
             return True
         if is_gfx12_5(writer.processor) and self._write_of_gfx12_5(writer, instruction):
             return True
-        # Waves are in no cluster here: then loads for its work-groups are like others (CDNA 5 ISA document, 10.7).
+        # Each work-group that a load for its cluster is for makes that load itself (CDNA 5 ISA document, 10.7).
         shape = shape_of(name.replace("cluster_", "global_").replace("_monitor_", "_"))
         if shape is None:
             return buffer_formats.write_formatted(self, writer, instruction)
@@ -312,14 +312,19 @@ class MemoryAccess:
             is_given = group.kind is OperandKind.SGPR
             words += [f"s[{group.index + number}]" if is_given else "0" for number in range(count)]
         is_load = instruction.name == "tensor_load_to_lds"
-        writer.write(f"{writer.name(self.move_tiles)}(b, {is_load}, [{', '.join(words)}])")
+        clusters = writer.name(writer.barriers.clusters)
+        writer.write(f"{writer.name(self.move_tiles)}(b, {is_load}, [{', '.join(words)}], {clusters}.contains(b))")
 
-    def move_tiles(self, batch: WaveBatch, is_load: bool, words: list[Any]) -> None:  # noqa: FBT001 (of a text)
-        """Move the tile that each wave describes; its lanes have elements that follow each other, in turns."""
+    def move_tiles(self, batch: WaveBatch, is_load: bool, words: list[Any], are_in: list[bool]) -> None:  # noqa: FBT001
+        """Move the tile that each wave describes; its lanes have elements that follow each other, in turns.
+
+        Each wave is in a cluster, or it is not.
+        """
         columns = [np.broadcast_to(np.asarray(word, np.uint64).reshape(-1), (batch.count,)).tolist() for word in words]
         from dwarfgpu.execution import tensor_tiles  # few programs need it
 
-        tiles = [tensor_tiles.tile_of(wave, is_load) for wave in zip(*columns, strict=True)]
+        described = zip(zip(*columns, strict=True), are_in, strict=True)
+        tiles = [tensor_tiles.tile_of(wave, is_load, is_in) for wave, is_in in described]
         kept = batch.mask
         try:
             for size in {tile.size for tile in tiles if tile is not None}:

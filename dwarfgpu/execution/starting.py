@@ -63,13 +63,14 @@ def bytes_of(waves: Demand, wave_count: int, group_count: int) -> int:
 
 
 def groups_at_once(waves: Demand, wave_limit: int | None = None) -> int:
-    """Return how many work-groups of a dispatch a machine has at once: at least one."""
+    """Return how many work-groups of a dispatch a machine has at once: at least a cluster."""
     geometry = waves.start.geometry
     x, y, z = geometry.work_group
     in_group = -(-x * y * z // geometry.wave_size)
     most = AT_ONCE if wave_limit is None else wave_limit
     each = bytes_of(waves, in_group, 1)
-    return max(1, min(most // in_group, BYTES_AT_ONCE // max(1, each)))
+    size = geometry.cluster_size  # the work-groups of a cluster are there together
+    return max(1, min(most // in_group, BYTES_AT_ONCE // max(1, each)) // size) * size
 
 
 def check_room(waves: Demand) -> None:
@@ -117,7 +118,7 @@ def start_waves(
 class StartingWaves:
     """The work-groups of a dispatch that start when earlier ones have ended, some at a time.
 
-    Their order is x, y, z; with a seed, they are shuffled within windows of `_WINDOW`.
+    Their order is x, y, z, that of clusters first; with a seed, they are shuffled within windows of `_WINDOW`.
     """
 
     waves: Demand
@@ -142,21 +143,37 @@ class StartingWaves:
         first, end = self.groups_started, min(self.groups_started + self.at_once, self.group_count)
         if first == end:
             return range(0)
-        groups = np.arange(first, end, dtype=np.int64) if self.seed is None else self._shuffled(first, end, self.seed)
+        geometry = self.waves.start.geometry
+        size = geometry.cluster_size
+        first, last = first // size, end // size
+        clusters = np.arange(first, last, dtype=np.int64)
+        if self.seed is not None:
+            clusters = self._shuffled(first, last, self.group_count // size, self.seed)
+        groups = groups_of(geometry, clusters)
         machine.remove_waves()
         indices = start_waves(machine, self.waves, self.dispatch, self.prefix, groups, self.waves_started)
         self.groups_started = end
         self.waves_started += len(indices)
         return indices
 
-    def _shuffled(self, first: int, end: int, seed: int) -> Any:
-        """Return the numbers of the work-groups that start at some positions of the order that a seed gives."""
+    def _shuffled(self, first: int, end: int, count: int, seed: int) -> Any:
+        """Return the numbers of the clusters that start at some positions of the order that a seed gives."""
         parts = []
         for window in range(first // _WINDOW, (end - 1) // _WINDOW + 1):
             start = window * _WINDOW
-            order = np.random.default_rng((seed, window)).permutation(min(_WINDOW, self.group_count - start)) + start
+            order = np.random.default_rng((seed, window)).permutation(min(_WINDOW, count - start)) + start
             parts.append(order[max(0, first - start) : end - start])
         return np.concatenate(parts)
+
+
+def groups_of(geometry: Geometry, clusters: Any) -> Any:
+    """Return the numbers of the work-groups of some clusters, those of a cluster together."""
+    (x, y, _z), (in_x, in_y, in_z) = geometry.groups, geometry.cluster
+    at, inside = clusters[:, None], np.arange(geometry.cluster_size, dtype=np.int64)
+    group_x = at % (x // in_x) * in_x + inside % in_x
+    group_y = at // (x // in_x) % (y // in_y) * in_y + inside // in_x % in_y
+    group_z = at // (x // in_x * (y // in_y)) * in_z + inside // (in_x * in_y)
+    return (group_x + x * (group_y + y * group_z)).reshape(-1)
 
 
 def places(geometry: Geometry, groups: Any = None) -> GridPosition:

@@ -34,8 +34,11 @@ def _bits(whole: int, first: int, count: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def tile_of(words: tuple[int, ...], is_load: bool) -> TensorTile | None:  # noqa: FBT001
-    """Return the tile that a descriptor of 20 words says; None if nothing is moved."""
+def tile_of(words: tuple[int, ...], is_load: bool, is_in_cluster: bool) -> TensorTile | None:  # noqa: FBT001
+    """Return the tile that a descriptor of 20 words says; None if nothing is moved.
+
+    A load for other work-groups of a cluster is made by each of them, so a wave moves its own (10.7).
+    """
     start, form, more, last = (
         sum(word << 32 * place for place, word in enumerate(words[first : first + count]))
         for first, count in ((0, 4), (4, 8), (12, 4), (16, 4))
@@ -44,7 +47,7 @@ def tile_of(words: tuple[int, ...], is_load: bool) -> TensorTile | None:  # noqa
         return None
     if _bits(start, 0, 3) != 1 or _bits(start, 126, 2) != 2:
         raise UnknownInstruction("the descriptor of a tensor that no program may use, or of another type")
-    if _bits(form, 0, 16):
+    if _bits(form, 0, 16) and not is_in_cluster:
         raise UnknownInstruction("a tensor for other work-groups, outside of a cluster")
     if _bits(form, 18, 1):
         raise UnknownInstruction("a tensor with a barrier in local memory: no document says how wide its count is")

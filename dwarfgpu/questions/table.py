@@ -87,6 +87,7 @@ ALONE = (
 SIZES = (
     option("-grid X,Y,Z", "the work-items of the grid, in up to three dimensions", is_required=True),
     option("-work-group X,Y,Z", "the work-items of a work-group (the size that the kernel requires, or Triton's)"),
+    option("-cluster X,Y,Z", "the work-groups of a cluster on GFX12.5 (those that the kernel requires, or 1)"),
 )
 """What a launch is for: the same options for every question and command that launches a kernel."""
 MORE_MEMORY = (

@@ -41,6 +41,7 @@ class RepeatedLaunch:
         self._views = [machine.memory.writable(block.address, len(block.data)) for block in self.plan.blocks]
         self._dispatch, self._traps = machine.dispatches[-1], [*machine.traps]
         self._settings = machine.scratch_base, machine.seed, machine.checks
+        self._together = machine.together[len(machine.dispatches) - 1]
         self._ids, self._groups = [*machine.ids], machine.groups().copy()
         self._places = machine.work_group.copy(), machine.wave_in_group.copy()
         self._files = [file.copy() for file in machine.files]
@@ -70,6 +71,7 @@ class RepeatedLaunch:
         machine.remove_waves()
         machine.dispatches.append(self._dispatch)
         machine.segments[len(machine.dispatches) - 1] = content
+        machine.together[len(machine.dispatches) - 1] = self._together
         machine.traps[:], machine.past = self._traps, None
         machine.scratch_base, machine.seed, machine.checks = self._settings
         groups, waves = self._places

@@ -94,7 +94,7 @@ end:
 def compiled(require_tool, tmp_path):
     def compile_body(text):
         source, path = tmp_path / "k.ll", tmp_path / "k.co"
-        source.write_text(BODY.replace("TEXT", text))
+        source.write_text(text if "define" in text else BODY.replace("TEXT", text))
         words = [require_tool("clang-22"), "-x", "ir", "-O1", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250"]
         subprocess.run([*words, "-nogpulib", str(source), "-o", str(path)], check=True, capture_output=True)
         return str(path)
@@ -156,9 +156,51 @@ def test_the_state_has_how_many_barriers_there_are(compiled):
     assert (launched.buffers["out"] == 1 << 24 | 4 << 16 | 9 << 4 | 1).all()
 
 
-def test_races_are_not_looked_for_and_divergent_signals_are_found(compiled):
-    halt, _launched = run(compiled(PAIRS), check="race")
-    assert "races are not looked for" in halt.reason
+FIRST = """
+  call void @llvm.amdgcn.s.barrier.wait(i16 1)
+  fence syncscope("workgroup") acquire
+  %got"""
+SECOND = FIRST.replace("%got", "%next")
+PLANTED = {
+    "a wave does not wait before it reads": (FIRST, "\n  %got"),
+    "a wave does not wait before the next round": (SECOND, "\n  %next"),
+    "the numbers are of a wave of the other pair": ("%other = xor i32 %id, 64", "%other = xor i32 %id, 32"),
+    "a wave signals before it stores": ("w1:", "w1:\n  store i32 %given, ptr addrspace(3) %own"),
+}
+"""What is wrong, and the text that makes it so."""
+
+
+def races(code, **options):
+    """The kinds of races, with how often each was seen, by Python and by compiled code."""
+    found = []
+    for jit in ("off", "on"):
+        machine, out = machine_for(code, "k"), np.zeros(2 * SIZE * GROUPS, np.int32)
+        machine.jit = jit
+        launched = launch(machine, code, "k", grid=(SIZE * GROUPS,), work_group=(SIZE,), args=[out], **options)
+        assert machine.run(limit=100_000).has_ended
+        found.append([(finding.kind, finding.count) for finding in check_report(Running(launched)).findings])
+    assert found[0] == found[1]
+    return found[0]
+
+
+@pytest.mark.parametrize("memory", ["local", "global"])
+@pytest.mark.parametrize("seed", [None, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+def test_named_barriers_order_what_waves_do(compiled, memory, seed):
+    """A correct kernel has no race, and each one that lacks something has."""
+    whole = BODY.replace("TEXT", PAIRS)
+    if memory == "global":
+        whole = whole.replace("ptr addrspace(3) @cells, i32 %id", "ptr addrspace(1) %to, i32 384")
+        whole = whole.replace("ptr addrspace(3) @cells, i32 %other", "ptr addrspace(1) %to, i32 %far")
+        whole = whole.replace("  %others =", "  %off = sub i32 %other, %id\n  %far = add i32 %off, 384\n  %others =")
+        whole = whole.replace("ptr addrspace(3) %o", "ptr addrspace(1) %o")
+    assert not races(compiled(whole), check="race", seed=seed)
+    for old, new in PLANTED.values():
+        wrong = whole.replace(old, new if memory == "local" else new.replace("space(3)", "space(1)"))
+        assert wrong != whole
+        assert races(compiled(wrong), check="race", seed=seed), new
+
+
+def test_divergent_signals_are_found(compiled):
     halt, launched = run(compiled(PAIRS), check="barrier,wait")
     assert (halt.has_ended, check_report(Running(launched)).findings) == (True, ())
     _halt, launched = run(compiled("""
@@ -260,7 +302,7 @@ def test_named_barriers_do_what_the_document_says(seed):
 
 @for_each("text", "s_barrier_signal 1", "s_barrier_signal m0", "s_barrier_signal_isfirst 2", "s_barrier_init 3",
     "s_barrier_init m0", "s_barrier_join 16", "s_barrier_join m0", "s_barrier_leave", "s_barrier_signal -3",
-    "s_barrier_signal_isfirst -3", "s_barrier_wait -3", "s_barrier_signal -4", "s_barrier_wait 0")  # fmt: skip
+    "s_barrier_signal_isfirst -3", "s_barrier_signal -4", "s_barrier_wait -4", "s_barrier_wait 0")  # fmt: skip
 def test_without_barriers_nothing_happens(require_tool, text):
     """No barriers were allocated, and no wave is in a cluster: the instructions are S_NOP."""
     it = InstructionBench(require_tool("llvm-mc-22"), "gfx1250", 32, waves=2)

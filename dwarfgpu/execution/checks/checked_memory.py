@@ -48,7 +48,7 @@ from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, 
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
 from dwarfgpu.execution.checks.updates import Update, UpdatesOfLoads
 from dwarfgpu.execution.checks.wait_check import WaitCheck
-from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.instructions import barrier_number
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.isa import memory_actions as actions
@@ -279,10 +279,11 @@ class CheckedMemory(MemoryAccess):
             self._tell(writer, self._arrive, address, is_split=name != "s_barrier")
         elif name == "s_barrier_wait" and barrier_number(instruction) == GROUP:
             self._tell(writer, self.order.wait_at_barrier)
-        elif name.startswith("s_barrier_signal") and BARRIER in self.settings.checks:
-            self._tell(writer, self.barrier_check.reach, address)
-        elif name == "s_barrier_join" and RACE in self.settings.checks:
-            raise UnknownInstruction(f"{name}: races are not looked for between waves that meet at a named barrier")
+        elif name.startswith("s_barrier_signal"):
+            if RACE in self.settings.checks:
+                writer.barriers.tell(self.order)
+            if BARRIER in self.settings.checks:
+                self._tell(writer, self.barrier_check.reach, address)
         elif name.startswith("s_endpgm"):
             self._tell(writer, self._end, address)
         is_access = bool(action.operation) or name in _COUNTERS

@@ -3,7 +3,8 @@
 Each wave counts its memory instructions by counter, as the hardware does. What it has waited for is complete. A barrier
 tells all waves of the work-group what is complete of each; of global memory only behind an invalidate of the nearest
 cache, unless they share it (AMDGPU usage, "Memory Model GFX10-GFX11": in CU mode, as up to GFX9, a fence of a
-work-group needs neither the wait nor the invalidate).
+work-group needs neither the wait nor the invalidate). Named barriers and those of clusters tell those who have waited
+for them what those who have signalled knew then.
 
 A store or an atomic operation *publishes* what its wave has released: for its work-group, and for all others, what is
 complete and written back as the memory model of the family asks for at that scope. Who reads the value acquires that
@@ -17,10 +18,12 @@ work-group below that *floor* are before its own. What else it knows, it counts 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.barriers import BarrierListener
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.immutable import evolve, immutable
 from dwarfgpu.isa.memory_actions import counters_of, covers
@@ -38,6 +41,12 @@ MOST_BARRIERS = 8
 """The barriers of a group that are remembered for what was published before them."""
 FEW_WAVES, MOST_BYTES = 1024, 1 << 28
 """The waves up to which clocks are written out for good, and the bytes of others that are."""
+
+
+class Reach(IntEnum):
+    """How far waves are apart: in different clusters, in one work-group, or in one cluster."""
+
+    FAR, NEAR, CLUSTER = range(3)
 
 
 class WaveClock:
@@ -88,7 +97,7 @@ class Release:
         """By wave, what it carries on: an atomic operation continues the release sequence of what it reads."""
         self.is_mixed = set[int]()
         """The waves whose sequence began in another group."""
-        self.made: dict[tuple[int, bool], WaveClock] = {}
+        self.made: dict[tuple[int, Reach], WaveClock] = {}
 
     def carry_on(self, index: int, release: Release, its: int, *, is_own: bool, is_near: bool) -> None:
         """Let a wave continue the release sequence of one of another instruction, or of itself, if of no other."""
@@ -104,8 +113,8 @@ class Release:
 class PendingClock:
     """What a wave has read, and knows as soon as the access is complete and caches are invalidated."""
 
-    source: WaveClock | tuple[Release, int, bool]
-    """A clock, or the release, its row, and whether both waves are of one group."""
+    source: WaveClock | tuple[Release, int, Reach]
+    """A clock, or the release, its row, and how far both waves are apart."""
     missing: tuple[str, ...]
     """The invalidates that are to come."""
     kind: int | None = None
@@ -113,7 +122,18 @@ class PendingClock:
     number: int = 0
 
 
-class KnownOrder(KeptState):
+@immutable
+class Signal:
+    """What a wave knew when it signalled a barrier that is not that of its work-group."""
+
+    release: Release
+    floor: int
+    """The floor of local memory."""
+    known: Rows
+    """By wave of its group, and counter, the accesses of local memory that were before the signal."""
+
+
+class KnownOrder(KeptState, BarrierListener):
     """What waves know of each other; waves are counted from the first of the launch on, ``first`` is the first now."""
 
     def __init__(self, processor: str, generation: int, mode: str, *, is_followed: bool) -> None:
@@ -129,6 +149,12 @@ class KnownOrder(KeptState):
         levels = family_rules(processor).caches[mode]
         self.near, self.far = levels["workgroup"], levels["agent"]
         """What a work-group needs, and what all others do."""
+        self.levels = self.far, self.near, levels["cluster"]
+        """The same by `Reach`, with what a cluster needs."""
+        self.signals: dict[tuple[int, int], list[Signal]] = {}
+        """By barrier, named or of a cluster, the signals since it was complete."""
+        self.met_signals: dict[int, list[Signal]] = {}
+        """By wave, those of the barrier that its next wait is for."""
         self.shares_cache = not self.near.waits
         self.is_followed = is_followed
         """Whether somebody asks which accesses are ordered; else only the barriers are followed."""
@@ -154,6 +180,7 @@ class KnownOrder(KeptState):
     def use(self, group_of: Rows) -> None:
         """Begin with other waves, of some groups."""
         self.first, self.groups_before = len(self.groups), self.group_count
+        self.signals, self.met_signals = {}, {}
         count = len(group_of)
         self.row_of = group_of
         """The group of each wave that runs."""
@@ -402,6 +429,10 @@ class KnownOrder(KeptState):
         """Number the rows anew, of which so many are left before each."""
         for floors in (self.floor, self.told_floor, self.pending_floor, self.met_floor, self.ordered_row):
             floors[...] = before[floors]
+        every: Any
+        for every in (self.signals, self.met_signals):
+            for key, signals in every.items():
+                every[key] = [evolve(each, floor=int(before[each.floor])) for each in signals]
         self.rows = int(before[-1])
 
     # --- Order --------------------------------------------------------------------------------------------------------
@@ -443,16 +474,44 @@ class KnownOrder(KeptState):
             self.written_out.pop(0).all = None
         return counts
 
+    # --- Named barriers, and those of clusters ------------------------------------------------------------------------
+
+    def signal_other(self, batch: WaveBatch, row: int, barrier: tuple[int, int]) -> None:
+        wave = int(batch.waves[row])
+        known = self.known[wave].copy()
+        at = self.places[wave + self.first]
+        known[at] = np.maximum(known[at], self.complete[wave])
+        release = self.publish(batch.waves[row : row + 1], None, known=known)
+        self.signals.setdefault(barrier, []).append(Signal(release, int(self.floor[wave, 0]), known))
+
+    def meet_other(self, barrier: tuple[int, int], waves: Rows) -> None:
+        signals = self.signals.pop(barrier, [])
+        self.met_signals.update(dict.fromkeys(waves.tolist(), signals))
+
+    def pass_other(self, waves: Rows) -> None:
+        for wave in waves.tolist():
+            own = self.groups[wave + self.first]
+            for signal in self.met_signals.pop(wave, ()):
+                is_near = self.groups[signal.release.waves[0]] == own
+                if is_near:
+                    self.has_known = True
+                    self.known[wave][:, self.locals] = np.maximum(self.known[wave], signal.known)[:, self.locals]
+                    self.floor[wave, 0] = max(self.floor[wave, 0], signal.floor)
+                reach = Reach.NEAR if is_near else Reach.CLUSTER
+                self._await(wave + self.first, PendingClock((signal.release, 0, reach), self.levels[reach].invalidate))
+            self.ordered_row[wave] = self.rows
+
     # --- Atomics ------------------------------------------------------------------------------------------------------
 
-    def publish(self, batch: WaveBatch, kind: int) -> Release:
-        """Return what waves release with an access that counts in a counter."""
-        waves = batch.waves + self.first
+    def publish(self, waves_now: Rows, kind: int | None, *, known: Rows = None) -> Release:
+        """Return what waves release: with an access that counts in a counter; or with a signal, and what they know."""
+        waves = waves_now + self.first
         return Release(
             waves,
             kind=kind,
-            complete=self.complete[batch.waves],
-            issued=self.issued[batch.waves],
+            known=known,
+            complete=self.complete[waves_now],
+            issued=self.issued[waves_now],
             met=self.met_count[self.groups[waves]],
             written=self.written[waves] if self.far.write_back else None,
             written_at=self.written_at[waves] if self.far.write_back else None,
@@ -469,9 +528,8 @@ class KnownOrder(KeptState):
             told[self.places[its + self.first]] = release.parts["complete"][index, self.locals]
             self.known[at][:, self.locals] = np.maximum(self.known[at][:, self.locals], told)
             self.floor[at, 0] = max(self.floor[at, 0], self.floor[its, 0])
-        is_near &= index not in release.is_mixed
-        missing = (self.near if is_near else self.far).invalidate
-        self._await(mine, PendingClock((release, index, is_near), missing, kind, number))
+        reach = Reach(is_near and index not in release.is_mixed)
+        self._await(mine, PendingClock((release, index, reach), self.levels[reach].invalidate, kind, number))
 
     def has_acquired(self, wave: int, release: Release, index: int) -> bool:
         """Return whether a wave knows what another one has published."""
@@ -492,28 +550,31 @@ class KnownOrder(KeptState):
             clock = source if isinstance(source, WaveClock) else self._clock(*source)
             self.clocks[wave] = joined(self.clocks.get(wave), clock)
 
-    def _clock(self, release: Release, index: int, is_near: bool) -> WaveClock:  # noqa: FBT001 (as in a pending clock)
-        """Return what one wave has released, for its group or for all others, with all that it carries on."""
+    def _clock(self, release: Release, index: int, reach: Reach) -> WaveClock:
+        """Return what one wave has released, for those that it reaches, with all that it carries on."""
         waiting = [(release, index)]
         while waiting:
             other, its = waiting[-1]
-            left = [each for each in other.after.get(its, ()) if (each[1], is_near) not in each[0].made]
+            left = [each for each in other.after.get(its, ()) if (each[1], reach) not in each[0].made]
             waiting += left
             if not left:
                 waiting.pop()
-                if (its, is_near) not in other.made:
-                    other.made[its, is_near] = self._new_clock(other, its, is_near=is_near)
-        return release.made[index, is_near]
+                if (its, reach) not in other.made:
+                    other.made[its, reach] = self._new_clock(other, its, reach)
+        return release.made[index, reach]
 
-    def _new_clock(self, release: Release, index: int, *, is_near: bool) -> WaveClock:
+    def _new_clock(self, release: Release, index: int, reach: Reach) -> WaveClock:
         own, parts = int(release.waves[index]), release.parts
         group = int(self.groups[own])
         members = np.flatnonzero(self.groups == group)
         counts = self._before_barrier(group, int(parts["met"][index]), members)
-        if self.has_known and own >= self.first:
-            counts = np.maximum(counts, self.known[own - self.first, : len(members)])
+        known = parts["known"]
+        if known is None and self.has_known and own >= self.first:
+            known = self.known[own - self.first]
+        if known is not None:
+            counts = np.maximum(counts, known[: len(members)])
         mine = parts["issued"][index].copy()
-        level = self.near if is_near else self.far
+        level = self.levels[reach]
         if level.waits:
             mine[self.vectors] = parts["complete"][index][self.vectors]
         if level.write_back:  # by this wave behind the barrier, or by the others before it
@@ -522,9 +583,10 @@ class KnownOrder(KeptState):
             mine = np.minimum(mine, parts["written"][index])
         counts = np.hstack([counts, np.zeros_like(counts)])
         counts[self.places[own], : len(mine)] = mine
-        counts[self.places[own], len(mine) + parts["kind"]] = parts["issued"][index, parts["kind"]]
-        before = [each[0].made[each[1], is_near] for each in release.after.get(index, ())]
-        acquired = parts["firm" if is_near else "clocks"]
+        if (kind := parts["kind"]) is not None:
+            counts[self.places[own], len(mine) + kind] = parts["issued"][index, kind]
+        before = [each[0].made[each[1], reach] for each in release.after.get(index, ())]
+        acquired = parts["firm" if reach is Reach.NEAR else "clocks"]
         return WaveClock(members, counts, before if acquired is None else [*before, acquired[index]])
 
     def _before_barrier(self, group: int, number: int, members: Rows) -> Rows:

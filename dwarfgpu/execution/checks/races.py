@@ -256,7 +256,7 @@ class RaceCheck(KeptState):
         if self.classes[site] == RMW or (self.classes[site] == SYNC_LOAD and not is_local):
             self.order.ordered_row[batch.index] = last
         if self.classes[site] >= SMALL_STORE:
-            self.told.append((first, self.order.publish(batch, kind)))
+            self.told.append((first, self.order.publish(batch.waves, kind)))
 
     def _number(self, batch: WaveBatch, kind: int) -> Rows:
         """Return the numbers of the access in a counter."""

@@ -149,7 +149,7 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
     described = planned.kernel.descriptor or planned.kernel.code
     quarters = described.field("NAMED_BAR_CNT") if described is not None else None
-    machine.named_barriers[len(machine.dispatches) - 1] = 4 * (quarters or 0)
+    machine.together[len(machine.dispatches) - 1] = 4 * (quarters or 0), shape.cluster
     machine.is_launched, machine.is_permissive, machine.past = True, options.permissive, None
     _name_buffers(machine, planned, _closed(planned, options))
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])

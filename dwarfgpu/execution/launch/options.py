@@ -72,6 +72,7 @@ class LaunchOptions:
 
     grid: tuple[int, ...] = _option(lambda text, _what: sizes(text, "the grid"), (), convert=partial(_triple, "grid"))
     work_group: tuple[int, ...] | None = _option(sizes, convert=partial(_triple, "work_group"))
+    cluster: tuple[int, ...] | None = _option(sizes, convert=partial(_triple, "cluster"))
     global_offset: tuple[int, ...] = _option(sizes, (), convert=partial(_triple, "global_offset"))
     private_size: int | None = _option(number)
     dynamic_local: int | None = _option(number)

@@ -13,7 +13,7 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.launch import kernarg
 from dwarfgpu.execution.launch.argument_values import INTEGER, PlannedBuffer, form_hint, is_written
 from dwarfgpu.execution.launch.dispatch import (
@@ -34,7 +34,8 @@ from dwarfgpu.execution.launch.dispatch import (
 )
 from dwarfgpu.execution.launch.options import LaunchOptions, number
 from dwarfgpu.execution.launch.triton import TritonLaunch, triton_launch
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import evolve, frozen
+from dwarfgpu.isa.tables import is_gfx12_5
 from dwarfgpu.program.code.code_object import CodeObject, find_target, target_id
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, explicit_arguments
 from dwarfgpu.targets.amdgpu import queue
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 
 PAGE = 4096
+MOST_IN_CLUSTER = 16
 DYNAMIC_STACK = 1024
 """The bytes that a work-item gets beside its own where the size of the stack is not known, as ROCm gives by default."""
 
@@ -87,11 +89,8 @@ def plan(
     if triton is not None and triton.kernel != facts.kernel.name:
         triton = None
     shape = geometry(options.grid, options.work_group or _work_group(facts.kernel, triton), target.lane_count)
-    _check_kernel(facts.kernel, shape)
-    for axis in (1, 2):
-        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
-            message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
-            raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
+    shape = _in_clusters(facts.kernel, processor, options.cluster, shape)
+    _check_kernel(facts.kernel, shape, processor)
     private = _private_size(facts, options.private_size)
     dynamic_local = options.dynamic_local
     if dynamic_local is None:
@@ -205,7 +204,11 @@ def _check_readable(file: CodeObject) -> None:
             raise problem
 
 
-def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
+def _check_kernel(kernel: Kernel, shape: Geometry, processor: Processor) -> None:
+    for axis in (1, 2):
+        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
+            message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
+            raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
     metadata = kernel.metadata
     if metadata is None:
         return
@@ -226,9 +229,26 @@ def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
         if most is not None and shape.groups[axis] > most:
             message = f"{shape.groups[axis]} work-groups in {name} are too many for {kernel.source_name}"
             raise UsageError(message, hint=f"it was compiled for at most {most}")
-    if metadata.cluster_dims is not None and any(number > 1 for number in metadata.cluster_dims):
-        message = f"{kernel.source_name} runs in clusters of work-groups, which cannot be launched"
-        raise Unsupported("cluster", message, spec="LLVM 22, amdgpu-cluster-dims")
+
+
+def _in_clusters(kernel: Kernel, processor: Processor, asked: tuple[int, ...] | None, shape: Geometry) -> Geometry:
+    """Return a grid in clusters of as many work-groups as the kernel requires, or as a launch asks for."""
+    metadata = kernel.metadata
+    required = metadata.cluster_dims if metadata is not None and any(metadata.cluster_dims or ()) else None
+    if asked is not None and required is not None and (*asked, 1, 1)[:3] != tuple(required):
+        message = f"{kernel.source_name} requires clusters of {','.join(map(str, required))} work-groups"
+        raise UsageError(message, hint="leave out --cluster")
+    x, y, z = (*(asked or required or ()), 1, 1, 1)[:3]
+    size = x * y * z
+    if size > 1 and not is_gfx12_5(processor.name):
+        raise UsageError(f"{processor.name} has no clusters of work-groups", hint="GFX12.5 has them, such as gfx1250")
+    if len(asked or ()) > 3 or min(x, y, z) < 1 or size > MOST_IN_CLUSTER:
+        raise UsageError(f"a cluster of {size} work-groups does not fit", hint=f"there are 1 to {MOST_IN_CLUSTER}")
+    uneven = any(groups % each for groups, each in zip(shape.groups, (x, y, z), strict=True))
+    if size > 1 and (uneven or any(shape.remainders)):
+        message = f"{kernel.source_name} runs in clusters of {x},{y},{z} work-groups, and the grid ends within one"
+        raise UsageError(message, hint="make each dimension of the grid a multiple of the work-groups of a cluster")
+    return evolve(shape, cluster=(x, y, z))
 
 
 def _missing(kernel: Kernel, args: Any) -> Iterator[str]:

@@ -46,6 +46,14 @@ class Geometry:
     wave_size: int
     dimensions: int = 3
     """The number of dimensions in the packet; the sizes of the others are 1."""
+    cluster: Triple = (1, 1, 1)
+    """How many work-groups a cluster has in each dimension."""
+
+    @property
+    def cluster_size(self) -> int:
+        """The number of work-groups of a cluster; 1 without clusters."""
+        x, y, z = self.cluster
+        return x * y * z
 
     @property
     def groups(self) -> Triple:

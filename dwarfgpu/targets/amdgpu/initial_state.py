@@ -340,16 +340,28 @@ SYSTEM_SGPRS: tuple[InitialRule, ...] = (
 # in Z is not enabled it takes the whole of TTMP7 for the one in Y.
 
 
+def _ttmp6(start: Start, place: GridPosition) -> Words:
+    cluster = start.geometry.cluster
+    inside = sum(at % size * (1 << 4 * axis) for axis, (at, size) in enumerate(zip(place.group, cluster, strict=True)))
+    most = sum(size - 1 << 4 * axis for axis, size in enumerate((*cluster, start.geometry.cluster_size)))
+    return (inside + (most << 12),)
+
+
 def _ttmp7(start: Start, place: GridPosition) -> Words:
-    y = place.group[1] * start.field("ENABLE_SGPR_WORKGROUP_ID_Y")
-    z = place.group[2] * start.field("ENABLE_SGPR_WORKGROUP_ID_Z")
+    y = place.group[1] // start.geometry.cluster[1] * start.field("ENABLE_SGPR_WORKGROUP_ID_Y")
+    z = place.group[2] // start.geometry.cluster[2] * start.field("ENABLE_SGPR_WORKGROUP_ID_Z")
     return (y + z * (1 << 16),)
 
 
 TTMPS: tuple[tuple[int, InitialRule], ...] = (
+    (6, InitialRule(
+        "Work-Group In Cluster", "", 1, ADC, "CDNA5 Instruction Set Architecture, 2.3.1",
+        "position in the cluster (4 bits each for X, Y and Z), its size in X, Y and Z minus 1, work-groups minus 1",
+        _ttmp6, lambda start: start.geometry.cluster_size > 1,
+    )),
     (7, InitialRule(
         "Work-Group Id Y, Z", "", 1, ADC, f"{LLVM}: hasArchitectedSGPRs",
-        "work-group ID in Y in bits 15:0, in Z in bits 31:16; 0 where it is not enabled", _ttmp7,
+        "work-group ID (or cluster ID) in Y in bits 15:0, in Z in bits 31:16; 0 where it is not enabled", _ttmp7,
     )),
     (8, InitialRule(
         "Wave Id", "", 1, SPI, f"{LLVM}: hasArchitectedSGPRs",
@@ -357,7 +369,8 @@ TTMPS: tuple[tuple[int, InitialRule], ...] = (
     )),
     (9, InitialRule(
         "Work-Group Id X", "ENABLE_SGPR_WORKGROUP_ID_X", 1, ADC, f"{LLVM}: hasArchitectedSGPRs",
-        "work-group ID in X", _group_id(0),
+        "work-group ID (or cluster ID) in X",
+        lambda start, place: (place.group[0] // start.geometry.cluster[0],),
     )),
 )  # fmt: skip
 
@@ -534,7 +547,7 @@ def _sgprs(start: Start) -> Iterator[InitialRegisters]:
 def _ttmps(start: Start) -> Iterator[InitialRegisters]:
     if start.processor.has("ttmp-ids"):
         for number, rule in TTMPS:
-            if not rule.enable or start.field(rule.enable):
+            if rule.applies(start) and (not rule.enable or start.field(rule.enable)):
                 yield InitialRegisters("ttmp", number, rule, rule.count)
 
 
