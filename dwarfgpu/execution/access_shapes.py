@@ -142,7 +142,20 @@ def _exchange_marked(old: Lanes, data: Lanes) -> Lanes:
     return result
 
 
+def _arrived(old: Lanes, count: Lanes) -> Lanes:
+    """Return a barrier in local memory after arrivals (CDNA 5 ISA document, 11.2.2).
+
+    Bits 28:0 are the arrivals that are missing, less 1, bits 31:29 the phase, and bits 47:32 what the first are again
+    when they fall below 0: then the phase changes. Other widths are possible; HIP and Triton use this one.
+    """
+    state = (old - count) & np.uint64(LOW)
+    again = state & np.uint64(LOW << 29 & LOW) | old >> np.uint64(32) & np.uint64(0xFFFF)
+    state = np.where(state >> np.uint64(28) & np.uint64(1), again, state)
+    return old & ~np.uint64(LOW) | state
+
+
 ACTIONS: dict[str, Any] = {
+    "arrive": _arrived,
     "pk_add_f16": _pairs(lambda left, right: (left.view(np.float16) + right.view(np.float16)).view(np.uint16)),
     "pk_add_bf16": _pairs(lambda left, right: to_bf16(from_bf16(left) + from_bf16(right))),
     "csub": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
@@ -164,6 +177,9 @@ ACTIONS: dict[str, Any] = {
 }
 """The new number in memory, of the old one and what a lane gives."""
 
+
+ARRIVAL = AccessShape("arrive", LOCAL, 8, returns=True)
+"""An arrival at a barrier in local memory."""
 
 TWO_SOURCES: dict[str, Any] = {
     "cmpswap": lambda old, data, other: np.where(old == other, data, old),

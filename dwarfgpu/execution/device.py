@@ -524,8 +524,9 @@ class Device:
         except MachineFault as fault:
             self._fault(batch, block, fault)
             return False
-        except BROKEN as problem:
-            broken = MachineFault(f"the instruction cannot be executed ({problem})")
+        except (UnknownInstruction, *BROKEN) as problem:
+            is_unknown = isinstance(problem, UnknownInstruction)
+            broken = MachineFault(str(problem) if is_unknown else f"the instruction cannot be executed ({problem})")
             self._fault(batch, block, broken.with_traceback(problem.__traceback__))
             return False
         self.executed += block.count * batch.count

@@ -146,5 +146,9 @@ class MachineFault(Exception):
             yield WaveStop(reasons, mask or None, address, detail, trap=trap)
 
 
+NO_SOURCE = "no public source gives its meaning"
+"""Why an instruction is not executed that AMD's documents name, or LLVM alone."""
+
+
 class UnknownInstruction(Exception):
     """An instruction without a meaning here."""

@@ -337,32 +337,37 @@ def index_in_group(batch: WaveBatch, register: Lanes, width: Lanes) -> Lanes:
 
 
 def source_of_gfx950(lane: Lanes, number: Lanes, count: int, _bits: int) -> Lanes:
-    """Return the lanes in a row of 16 that elements of other lanes come from.
+    """Return the lanes that elements of other lanes come from, of their row of 16.
 
     It is the lane that the upper bits of the number in the row say, ``n`` times their count further. AMD tests this on
     hardware (rocRoller, "Transpose Instructions"), with multiples of 16 bytes for elements of 6 bits.
     """
-    return lane // count + 16 // count * number
+    return lane // 16 * 16 + lane % 16 // count + 16 // count * number
 
 
 def source_of_gfx12_5(lane: Lanes, number: Lanes, _count: int, bits: int) -> Lanes:
-    """Return the same of the 8 elements of a lane on GFX12.5: of 16 bits they come from the lanes of its own half.
+    """Return the same of loads of local memory on GFX12.5: of 8 bits, four and four lanes of a row are together.
 
     The document has figures only; Triton's layouts and rocjitsu have these lanes.
     """
-    return lane // 8 * 8 + number if bits == 16 else lane // 8 * 4 + number % 4 + number // 4 * 8
+    if bits != 8:
+        return source_of_eight(lane, number, _count, bits)
+    return lane // 16 * 16 + lane % 16 // 8 * 4 + number % 4 + number // 4 * 8
 
 
-def source_of_eight(lane: Lanes, number: Lanes, _count: int, _bits: int) -> Lanes:
-    """Return the same of loads of global memory on GFX12.5: the lanes of the own half of the row."""
-    return lane // 8 * 8 + number
+def source_of_eight(lane: Lanes, number: Lanes, _count: int, bits: int) -> Lanes:
+    """Return the same of loads of global memory on GFX12.5: eight lanes that follow each other have neighbouring K.
+
+    Rows of 16 elements of 4 bits have one lane each: a row of lanes has the first or the second 8 of each 16 K.
+    """
+    return number % 8 + lane // 16 * 8 + number // 8 * 16 if bits == 4 else lane // 8 * 8 + number
 
 
 def transposed(batch: WaveBatch, words: list[Lanes], bits: int, address: Lanes, source_of: Any) -> list[Lanes]:
-    """Return what rows of 16 lanes have of elements that each has loaded from an address (ds_read_*_tr_*, ds_load_tr*).
+    """Return what lanes have of elements that each has loaded from an address (ds_read_*_tr_*, ds_load_tr*).
 
-    ``source_of`` says from which lane of its row each element of a lane comes, and the lower bits of the number of the
-    lane, which element of that.
+    ``source_of`` says from which lane each element of a lane comes, and the lower bits of the number of the lane, which
+    element of that.
     """
     name = f"a transposing load of {32 * len(words)} bits"
     _need_all_lanes(batch, name)
@@ -371,7 +376,7 @@ def transposed(batch: WaveBatch, words: list[Lanes], bits: int, address: Lanes, 
         raise UnknownInstruction(f"{name} of an address that is no multiple of {size}: no document says what it gives")
     count = 32 * len(words) // bits
     lane, number = np.arange(batch.lanes)[:, None], np.arange(count)[None, :]
-    source = (lane & ~15) + source_of(lane & 15, number, count, bits)
+    source = source_of(lane, number, count, bits)
     codes = codes_of(np.stack([_wide(word, batch) for word in words], axis=2), bits)
     result = words_of(codes[:, source, lane % count], bits)
     return [result[:, :, number] for number in range(len(words))]

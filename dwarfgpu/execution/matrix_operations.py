@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution.block_writer import BlockWriter, needed
-from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.faults import NO_SOURCE, UnknownInstruction
+from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.decoder import text as text_of
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.matrices import MatrixModifiers, MatrixShape, blocks_of, is_of_gfx12_5, multiplied, shape_of
@@ -49,7 +50,7 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     if is_gfx12_5(writer.processor):
         is_large = shape.result == "f16" and writer.mode & OVERFLOW
         if is_large or not is_of_gfx12_5(shape, modifiers):
-            raise UnknownInstruction(f"{text_of(instruction)}: what it does on {writer.processor} is not known here")
+            raise UnknownInstruction(f"{text_of(instruction)}: {NO_SOURCE}")
     target = instruction.destinations[0]
     left, right, third = (instruction.operand(name) for name in ("src0", "src1", "src2"))
     if left is None or right is None or third is None:
@@ -77,6 +78,8 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
             register = f"{file}[{first + number}]"
             writer.write(f"{register} = {place.format(number, register)}")
         return True
+    if shape.is_sparse and shape.addend != shape.result:  # the halves of D are in the first registers of C
+        target = evolve(target, bits=target.bits // 2)
     _write_result(writer, target)
     return True
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dwarfgpu.execution import buffer_formats, lane_moves
 from dwarfgpu.execution.access_shapes import (
+    ARRIVAL,
     BUFFER,
     FLAT,
     GLOBAL,
@@ -24,7 +25,7 @@ from dwarfgpu.execution.access_shapes import (
 from dwarfgpu.execution.batch import M0, WaveBatch, number_of, private_base
 from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
-from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, NO_SOURCE, MachineFault, UnknownInstruction
 from dwarfgpu.execution.local_places import LocalPlaces
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -231,7 +232,22 @@ class MemoryAccess:
         if (block := _BLOCK.match(instruction.name)) is not None:
             self._write_block(writer, instruction, AccessShape(block[2], block[1], 4))
             return True
+        if "_barrier_arrive_" in instruction.name:
+            self._write_arrival(writer, instruction)
+            return True
         return False
+
+    def _write_arrival(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
+        """Write an arrival at a barrier in local memory: with a number, or with 1 once earlier copies are complete."""
+        target, given = instruction.operand("vdst"), instruction.operand("data0")
+        count = "1" if given is None else self._wide(given, 0, 8)
+        writer.write(f"x = {writer.name(self.arrive)}(b, {self._address(writer, instruction, ARRIVAL)}, {count})")
+        for number in range(0 if target is None else 2):
+            writer.keep(self.cell(needed(instruction, "vdst"), number), f"(x >> {32 * number}).astype('u4')")
+
+    def arrive(self, batch: WaveBatch, address: Lanes, count: Any) -> Lanes:
+        """Let lanes arrive at barriers in local memory, one after the other; return what these were."""
+        return self.atomic(batch, LOCAL, address, ARRIVAL, np.asarray(count, np.uint64))
 
     def _write_store(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         if shape.space == LOCAL and shape.size == 4:
@@ -276,11 +292,11 @@ class MemoryAccess:
     def _write_load_of_columns(self, writer: BlockWriter, instruction: GpuInstruction, count: int, bits: int) -> None:
         """Write a transposing load of GFX12.5: of local memory whatever EXEC is, of global memory by all lanes or none.
 
-        CDNA 5 ISA document, 10.9.2 and 11.2.4. Its figures do not say which lane has which row: rocjitsu and others do,
-        and differ for elements of 4 and of 6 bits.
+        CDNA 5 ISA document, 10.9.2 and 11.2.4. Its figures do not say which lane has which row: rocjitsu and Triton do,
+        but for elements of 6 bits, where rocjitsu is alone, and is not as for others.
         """
-        if bits < 8:
-            raise UnknownInstruction(f"{instruction.mnemonic}: sources differ on which lanes its elements come from")
+        if bits == 6:
+            raise UnknownInstruction(f"{instruction.mnemonic}: {NO_SOURCE}")
         is_local, target = instruction.encoding == "DS", needed(instruction, "vdst")
         shape = AccessShape("load", LOCAL if is_local else GLOBAL, 4, count)
         address = self._address(writer, instruction, shape)
@@ -330,6 +346,11 @@ class MemoryAccess:
             for size in {tile.size for tile in tiles if tile is not None}:
                 chosen = [tile if tile is not None and tile.size == size else None for tile in tiles]
                 self._move_tiles(batch, is_load, size, chosen)
+            barriers = [None if tile is None else tile.barrier for tile in tiles]
+            batch.mask = np.zeros((batch.count, batch.lanes), bool)
+            batch.mask[:, 0] = [barrier is not None for barrier in barriers]  # a wave arrives once
+            if batch.mask.any():
+                self.arrive(batch, np.array([[barrier or 0] for barrier in barriers], np.int64), 1)
         finally:
             batch.mask = kept
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
-from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.faults import NO_SOURCE, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import OVERFLOW
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
@@ -304,7 +304,7 @@ def _write_dot(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 # --- Floats of 4 to 8 bits ----------------------------------------------------------------------------------------
 
-_CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32|(sr)_(b?f16)_f32)$")
+_CONVERSION = re.compile(r"v_cvt_(?:(pk_)?f32_(fp8|bf8)|(pk|sr)_(fp8|bf8)_f32|(sr)_(b?f16)_f32|sr_(fp8|bf8)_f16)$")
 _OF_HALFS = re.compile(r"v_cvt_(?:(pk_)?f16_(fp8|bf8)|pk_(fp8|bf8)_f16)$")
 """The conversions between halfs and floats of 8 bits, without a scale, that GFX12.5 has."""
 _SCALED = re.compile(r"v_cvt_scalef32_(sr_)?(?:(pk|pk8|pk16|pk32|2xpk16)_)?([bf][fp]?\d+)_([bf][fp]?\d+)$")
@@ -371,7 +371,7 @@ def converted_bits(instruction: GpuInstruction) -> tuple[int, int] | None:
             return 0xFF << 8 * (byte or 0), LOW
         if plain[3] == "pk" or plain[5]:
             return LOW, 0xFFFF << 16 * (instruction.destinations[0].half or chosen >> 3 & 1)
-        return LOW, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
+        return 0xFFFF if plain[7] else LOW, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
     if (halfs := _OF_HALFS.match(instruction.name)) is not None:
         source, target = needed(instruction, "src0"), instruction.destinations[0]
         if halfs[3]:
@@ -395,7 +395,7 @@ def _put(writer: BlockWriter, register: str, text: str, bits: int) -> None:
 
 
 def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
-    kind = match[2] or match[4] or match[6]
+    kind = match[2] or match[4] or match[6] or match[7]
     form = narrow_floats.narrow_format(kind, writer.processor)
     read, written = converted_bits(instruction) or (0, 0)
     source = needed(instruction, "src0")
@@ -410,7 +410,8 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
     second = needed(instruction, "src1")
     narrowed = f"saturates={bool(writer.mode & OVERFLOW) and kind != 'bf16'}"
     call, format_name = writer.name(writer.observed(narrow_floats.narrowed)), writer.name(form)
-    left = writer.vector(source, "f32", instruction, 0)
+    left = writer.vector(source, "f16" if match[7] else "f32", instruction, 0)
+    left = f"({left}).astype('f4')" if match[7] else left
     if match[3] == "pk":
         right = writer.vector(second, "f32", instruction, 1)
         other = writer.name(writer.observed(narrow_floats.narrowed))
@@ -451,7 +452,7 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, s
     ending = f"saturates={bool(writer.mode & OVERFLOW)}"
     if scaled.is_narrowing:
         if scaled.is_random and is_gfx12_5(writer.processor):
-            raise UnknownInstruction(f"{instruction.mnemonic}: no document says which bits of 16 random ones count")
+            raise UnknownInstruction(f"{instruction.mnemonic}: {NO_SOURCE}: which bits of 16 random ones count")
         if scaled.is_random:
             ending += f", noise={writer.vector(sources[1], 'u32', instruction, 1)}"
         parts = ", ".join(_scaled_parts(writer, instruction, scaled, sources[: last - scaled.is_random]))

@@ -27,6 +27,8 @@ class TensorTile:
     addresses: Any
     inside: Any
     """Whether each is in the tensor."""
+    barrier: int | None = None
+    """Where a barrier in local memory is, at which the wave arrives when all are moved."""
 
 
 def _bits(whole: int, first: int, count: int) -> int:
@@ -49,8 +51,7 @@ def tile_of(words: tuple[int, ...], is_load: bool, is_in_cluster: bool) -> Tenso
         raise UnknownInstruction("the descriptor of a tensor that no program may use, or of another type")
     if _bits(form, 0, 16) and not is_in_cluster:
         raise UnknownInstruction("a tensor for other work-groups, outside of a cluster")
-    if _bits(form, 18, 1):
-        raise UnknownInstruction("a tensor with a barrier in local memory: no document says how wide its count is")
+    barrier = 8 * _bits(form, 32, 16) if _bits(form, 18, 1) else None
     sizes = [_bits(form, 112, 16), _bits(form, 128, 16), _bits(form, 144, 16)]
     limits = [_bits(form, 48, 32), _bits(form, 80, 32), _bits(more, 0, 32)]
     steps = [1, _bits(form, 160, 48), _bits(form, 208, 48)]
@@ -72,6 +73,8 @@ def tile_of(words: tuple[int, ...], is_load: bool, is_in_cluster: bool) -> Tenso
         sizes += [_bits(more, 112, 16), _bits(last, 80, 16)]
         limits += [_bits(more, 32, 32), _bits(last, 48, 32)]
         steps += [_bits(more, 64, 48), _bits(last, 0, 48)]
+    if barrier is not None and (times > 1 or not sizes[0] or not len(rows)):
+        raise UnknownInstruction("a barrier with a tile that is repeated, or of nothing: no document says who arrives")
     if not sizes[0] or not len(rows):
         return None
     coordinates: list[Any] = [np.arange(sizes[0], dtype=np.int64), rows]
@@ -92,4 +95,4 @@ def tile_of(words: tuple[int, ...], is_load: bool, is_in_cluster: bool) -> Tenso
     again = np.arange(times, dtype=np.int64)[:, None]
     places = _bits(start, 32, 32) + (places + again * beside * width).reshape(-1)
     addresses = (_bits(start, 64, 57) + (distance + again * between) * width).reshape(-1)
-    return TensorTile(width, places, addresses.astype(np.uint64), np.tile(inside, times))
+    return TensorTile(width, places, addresses.astype(np.uint64), np.tile(inside, times), barrier)

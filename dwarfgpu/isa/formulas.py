@@ -242,6 +242,8 @@ def bits_by_table(table: int) -> str:
 
 CARRYING_ON_GFX8 = {f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev")}
 """Operations that also write a carry on GFX8, by the names that they have later."""
+OTHERS_ON_GFX12 = {"v_lshl_add_u64": "v_lshl_few_add_u64"}
+"""Operations that take shifts by more than 4 for none on GFX12.5 (CDNA 5 ISA document, V_LSHL_ADD_U64)."""
 
 
 def single_name(name: str) -> str:

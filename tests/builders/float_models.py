@@ -311,6 +311,15 @@ def turned(function):
     return lambda value: function(2 * math.pi * float(Fraction(value) % 1)) if math.isfinite(value) else NAN
 
 
+def hyperbolic_tangent(value):
+    """CDNA 5, V_TANH_F32: what it says of small and of large numbers; else the exact one."""
+    size = abs(value)
+    near = size if size < 2**-10 or math.isnan(value) else 1.0 if size >= 8 else math.tanh(size)
+    return -near if value < 0 else near
+
+
+for _kind in ("f16", "bf16", "f32"):
+    approximate(f"v_tanh_{_kind}", _kind, hyperbolic_tangent)
 for _kind in ("f16", "bf16", "f32", "f64"):
     _names = "v_{0}_{1} v_s_{0}_{1}" if _kind in ("f16", "f32") else "v_{0}_{1}"
     approximate(_names.format("rcp", _kind), _kind, inverse)

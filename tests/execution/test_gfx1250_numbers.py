@@ -227,12 +227,34 @@ def test_infinities_with_scales(it):
             ]
 
 
+@for_each("kind, lost", ("fp8", 7), ("bf8", 8))
+def test_halves_become_floats_of_8_bits_by_chance(it, kind, lost):
+    """The highest bits of the random number are added below the fraction that is kept (CDNA 5, V_CVT_SR_FP8_F16)."""
+    codes = NUMBERS.integers(0x2400 if kind == "fp8" else 1, 0x5E00, LANES) | NUMBERS.integers(0, 2, LANES) << 15
+    noise, old = NUMBERS.integers(0, 1 << 32, LANES), NUMBERS.integers(0, 1 << 32, LANES)
+    it.vectors(*(each.astype(np.uint32) for each in (codes | 0x12340000, noise, old)))
+    it.run(f"v_cvt_sr_{kind}_f16 v2, v0, v1 byte_sel:2\nv_cvt_sr_{kind}_f16 v3, -v0, v1")
+    cut = (codes & 0x7FFF) + (noise >> 32 - lost) >> lost
+    expected = cut - (8 << 3) if kind == "fp8" else cut  # the exponent has a bias of 7, not of 15
+    expected |= codes >> 8 & 0x80
+    kept = old & 0xFF00FFFF
+    assert (it.read(2)[0] == kept | expected << 16).all()
+    assert (it.read(3)[0] & 0xFF == expected ^ 0x80).all()
+
+
+@for_each("number, expected", (9e-4, 9e-4), (-9e-4, -9e-4), (8.0, 1), (-9.5, -1), (np.inf, 1), (-np.inf, -1), (-0.0, 0))
+def test_hyperbolic_tangents_outside_of_the_approximation(it, number, expected):
+    """CDNA 5, V_TANH_F32: small numbers stay, large ones become 1."""
+    it.vector(0, np.full(LANES, number, np.float32).view(np.uint32))
+    it.run("v_tanh_f32 v1, v0")
+    assert (it.read(1)[0] == np.float32(expected).view(np.uint32)).all()
+
+
 @for_each(
     "text, message",
     ("v_cvt_scale_pk8_f32_fp8 v[0:7], v[8:9], v10 scale_sel:1", "documents differ on what scale_sel:1 says"),
     ("v_cvt_scale_pk8_f32_fp4 v[0:7], v8, v10 scale_sel:4", "documents differ on what scale_sel:4 says"),
     ("v_cvt_scalef32_sr_pk8_fp8_f32 v[0:1], v[8:15], v16, v17", "which bits of 16 random ones count"),
-    ("v_cvt_sr_pk_f16_f32 v0, v1, v2, v3", "has no meaning here"),
 )
 def test_conversions_that_are_not_known(it, text, message):
     with pytest.raises(UnknownInstruction, match=message):

@@ -20,7 +20,7 @@ FIELDS = {
     "pad": (1, 20, 1), "interval": (1, 22, 3), "amount": (1, 25, 7), "dim0": (1, 48, 32), "dim1": (1, 80, 32),
     "tile0": (1, 112, 16), "tile1": (1, 128, 16), "tile2": (1, 144, 16), "stride0": (1, 160, 48),
     "stride1": (1, 208, 48), "dim2": (2, 0, 32), "dim3": (2, 32, 32), "stride2": (2, 64, 48), "tile3": (2, 112, 16),
-    "stride3": (3, 0, 48), "dim4": (3, 48, 32), "tile4": (3, 80, 16),
+    "address": (1, 32, 16), "stride3": (3, 0, 48), "dim4": (3, 48, 32), "tile4": (3, 80, 16),
 }  # fmt: skip
 """Group, first bit and width (tables 62 to 65)."""
 
@@ -153,11 +153,30 @@ def test_descriptors_that_move_nothing(it, fields):
 
 @for_each("fields, message",
     ({"type": 0}, "that no program may use, or of another type"), ({"mask": 1}, "outside of a cluster"),
-    ({"barrier": 1}, "a barrier in local memory"), ({"gather": 1, "tile1": 17}, "17 chosen rows, of 16"))  # fmt: skip
+    ({"barrier": 1, "iterate": 1, "tile3": 2}, "who arrives"), ({"barrier": 1, "tile0": 0}, "who arrives"),
+    ({"gather": 1, "tile1": 17}, "17 chosen rows, of 16"))  # fmt: skip
 def test_descriptors_that_are_not_known(it, fields, message):
     describe(it, **{"tile0": 4, "dim0": 4, "base": MEMORY} | fields)
     with pytest.raises(UnknownInstruction, match=message):
         it.run(f"tensor_load_to_lds {LARGE}")
+
+
+def test_a_wave_arrives_at_a_barrier_when_its_tile_is_moved(require_tool):
+    """10.11.3: once for the tile, whatever EXEC is; not if the descriptor is none."""
+    it = InstructionBench(require_tool("llvm-mc-22"), "gfx1250", LANES)
+    it.bytes[:] = NUMBERS.integers(0, 256, it.bytes.shape)
+    cells = it.local[0].view(np.uint64)
+    cells[5] = 3 << 32 | 1 << 29 | 1
+    fields = {"data_size": 2, "base": MEMORY, "lds": 128, "tile0": 5, "dim0": 5, "barrier": 1, "address": 5}
+    describe(it, **fields)
+    it.batch.set_exec(0)
+    for expected in (1 << 29, 3, 2):
+        it.run(f"tensor_load_to_lds {SMALL}\ns_wait_tensorcnt 0x0")
+        assert cells[5] == 3 << 32 | expected
+    assert (it.local[0, 128:148] == it.bytes[:20]).all()
+    describe(it, **fields | {"count": 0})
+    it.run(f"tensor_store_from_lds {SMALL}")
+    assert cells[5] == 3 << 32 | 2
 
 
 def test_each_wave_has_a_tile(require_tool):

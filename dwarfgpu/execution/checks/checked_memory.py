@@ -48,7 +48,7 @@ from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, 
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
 from dwarfgpu.execution.checks.updates import Update, UpdatesOfLoads
 from dwarfgpu.execution.checks.wait_check import WaitCheck
-from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 from dwarfgpu.execution.instructions import barrier_number
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.isa import memory_actions as actions
@@ -523,6 +523,11 @@ class CheckedMemory(MemoryAccess):
             if BARRIER in self.settings.checks:
                 self.barrier_check.meet(groups)
             self.order.reset(groups)
+
+    def arrive(self, batch: WaveBatch, address: Lanes, count: Any) -> Lanes:
+        if RACE in self.settings.checks:
+            raise UnknownInstruction("races are not looked for between waves that meet at a barrier in local memory")
+        return super().arrive(batch, address, count)
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 

@@ -68,6 +68,17 @@ def cosine(value: Lanes) -> Lanes:
     return _turned(value, 1)
 
 
+def hyperbolic_tangent(value: Lanes) -> Lanes:
+    """Return hyperbolic tangents: of small and of large numbers as the document of GFX12.5 says, else the nearest ones.
+
+    It calls what hardware computes between them a cubic approximation, and does not say how near that is.
+    """
+    magnitude = np.abs(value)
+    near: Lanes = np.where(magnitude < 1 / 1024, magnitude, _through(np.tanh, magnitude))
+    near = np.where(magnitude >= 8, value.dtype.type(1), near)
+    return np.where(value < 0, -near, near)
+
+
 # --- Division -----------------------------------------------------------------------------------------------------
 
 _SCALES = {np.dtype(np.float32): (96, 64, 23, 255, 150), np.dtype(np.float64): (768, 128, 53, 2047, 1075)}

@@ -156,6 +156,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rint": np.rint, "fract": fraction, "ldexp": scale, "frexp_mant": mantissa, "frexp_exp": exponent,
     "rcp": elementary.reciprocal, "sqrt": elementary.square_root, "rsq": elementary.reciprocal_root,
     "exp2": elementary.power_of_two, "log2": elementary.logarithm, "sin": elementary.sine, "cos": elementary.cosine,
+    "tanh": elementary.hyperbolic_tangent,
     "bf16": to_bf16, "rtz_f16": half_to_zero,
     "div_scale": elementary.scale_for_division, "div_fmas f32": elementary.fused_for_division,
     "div_fmas f64": elementary.fused_long_for_division, "div_fixup": elementary.fix_division,

@@ -39,7 +39,7 @@ Lanes = Any
 _DENSE = re.compile(
     r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16|bf16f32)_(\d+)x(\d+)x(\d+)_?(?:\d+b_)?([a-z]+\d*)(?:_([a-z]+\d+))?$"
 )
-_SPARSE = re.compile(r"v_(smfmac|swmmac)_(f32|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_([a-z]+\d+)(?:_([a-z]+\d+))?$")
+_SPARSE = re.compile(r"v_(smfmac|swmmac)_(f32|i32|f16|bf16|bf16f32)_(\d+)x(\d+)x(\d+)_([a-z]+\d+)(?:_([a-z]+\d+))?$")
 _NARROW = re.compile(r"v_(mfma|wmma)_(?:scale(?:16)?_)?(f32)_(\d+)x(\d+)x(\d+)_(f8f6f4|f4)()$")
 _WIDTHS = {"f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16,
            "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8, "iu4": 4, "f8f6f4": 8, "f4": 4}  # fmt: skip

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas, single_name
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, OTHERS_ON_GFX12, Formula, formulas, single_name
 from dwarfgpu.isa.instruction import GpuInstruction
 from dwarfgpu.isa.semantics.columns import Columns, clamped_function
 from dwarfgpu.isa.semantics.numbers import number_function
@@ -100,6 +100,8 @@ def meaning_of(instruction: GpuInstruction, generation: int) -> InstructionMeani
     name, table = instruction.name, instruction.modifiers.get("bitop3")
     if generation <= 8:
         name = CARRYING_ON_GFX8.get(name, name)
+    elif generation >= 12:
+        name = OTHERS_ON_GFX12.get(name, name)
     return MEANINGS.get(name if table is None else f"{name}_{table:#04x}")
 
 

@@ -12,7 +12,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import tables
 from dwarfgpu.isa.decoder import SUFFIXES, decoder
 from dwarfgpu.isa.formats import bits_of, formats, insert
-from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas, single_name
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, OTHERS_ON_GFX12, Formula, formulas, single_name
 from dwarfgpu.isa.instruction import GpuInstruction, OperandRole
 from dwarfgpu.isa.memory_actions import MemoryAction, action_of
 
@@ -114,9 +114,10 @@ def find(name: str) -> list[InstructionReference]:
 
 def reference_of(name: str) -> InstructionReference:
     """Return an instruction."""
-    single, carrying = single_name(name), CARRYING_ON_GFX8.get(name)
+    single, carrying, other = single_name(name), CARRYING_ON_GFX8.get(name), OTHERS_ON_GFX12.get(name)
     if name in formulas() or single not in formulas():
-        return InstructionReference(name, formulas().get(name), f"on GFX8 as {carrying}" if carrying else "")
+        note = f"on GFX8 as {carrying}" if carrying else f"on GFX12.5: {formulas()[other].text}" if other else ""
+        return InstructionReference(name, formulas().get(name), note)
     note = f"both halves, as {single}" if name.startswith("v_pk_") else f"half of a dual instruction, as {single}"
     return InstructionReference(name, formulas()[single], PACKED_MOVE if name == "v_pk_mov_b32" else note)
 
