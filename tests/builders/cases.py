@@ -30,6 +30,7 @@ from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import Target
+from tests.builders.parameters import in_one_test
 
 _BARE = re.compile(r"((?:^|[;(\n])\s*(?:(?!undecoded)[\w.]+:\s*)*)(?!DW_OP_)([A-Za-z]\w*)(?![\w:])")
 
@@ -285,12 +286,10 @@ def _push(kind: str, word: str, order: Any) -> str:
 
 
 def table(*rows: Case | Iterable[Case]) -> Any:
-    """Return a test function that checks every row; assign it to a name that begins with ``test_``."""
-    import pytest
-
+    """Return a test function that checks every row, and names those that fail; its name must begin with ``test_``."""
     cases = [case for each in rows for case in ([each] if isinstance(each, Case) else each)]
 
-    @pytest.mark.parametrize("case", cases, ids=repr)
+    @in_one_test("case", cases)
     def check(case: Case) -> None:
         case.check()
 
