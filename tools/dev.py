@@ -59,7 +59,6 @@ SCRIPTS = {
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
     "corpus": "compile the corpus in every way, and read each variable at each statement",
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
-    "sources": "compile every source of kernels in folders, for several processors and levels",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "hunt": "judge a compiler with random kernels, and find the passes behind its mistakes (tools/hunt/README.md)",
     "cases": "answer a file of cases: expressions, call frame information or location lists, one per line",

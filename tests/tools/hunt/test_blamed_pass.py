@@ -1,7 +1,7 @@
 """The pass that makes a finding, found in what passes print and by leaving them out."""
 
 import pytest
-from hunt.blamed_pass import WRITER, PassFinder, changed_lines, dumps_of, limited, option_name, sightings
+from hunt.blamed_pass import PassFinder, dumps_of, limited, option_name, sightings
 from hunt.cause_finder import CauseFinder
 from hunt.source_levels import SourceFinding, SourceLevels
 from hunt.source_variants import SourceVariants
@@ -65,14 +65,6 @@ def test_the_pass_without_which_the_finding_is_gone():
     assert tried == [("-mllvm", "-opt-disable=postmisched")]
 
 
-def test_a_pass_over_loops_is_disabled_by_its_name_in_words():
-    title = "Loop Strength Reduction"
-    reduced = IR.format("SROAPass", "%2") + IR.format(f"{title} (loop-reduce)", "%2").replace("add", "phi")
-    reduced += f"BISECT: running pass (1) {title} on loop\n"
-    found = finder(lambda words: words[1] != f"-opt-disable={title}", reduced).of_variable("k", "id")
-    assert (found.name, found.how) == ("loop-reduce", "`-mllvm -opt-disable='Loop Strength Reduction'`")
-
-
 def test_without_such_a_pass_one_that_always_runs():
     found = finder(lambda _words: True).of_variable("k", "id")
     assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
@@ -88,40 +80,6 @@ def test_a_pass_that_takes_a_variable_out_of_memory_is_no_suspect():
 
     assert finder(is_wrong, declared + IR.format("SROAPass", "%0") + BISECT).of_variable("k", "id") is None
     assert tried == []
-
-
-def test_what_registers_are_allocated_for_is_compared_with_what_was_before():
-    messages = MESSAGES + MIR.format("Greedy Register Allocator (greedy)", DEFINED)
-    messages += MIR.format("Virtual Register Rewriter (virtregrewriter)", f"{BEFORE}\n{DEFINED}\n{VALUE}")
-    assert finder(lambda _words: True, messages).of_variable("k", "id").name == "amdgpu-isel"
-    argument = BEFORE.partition(",")[0]  # whose copy vanishes, if its register stays the same
-    messages = MIR.format("Some pass (isel)", f"{DEFINED}\n{VALUE}")
-    messages += MIR.format("AMDGPU DAG->DAG Pattern Instruction Selection (amdgpu-isel)", f"{argument}\n{VALUE}")
-    messages += MIR.format("Greedy Register Allocator (greedy)", DEFINED)
-    messages += MIR.format("Virtual Register Rewriter (virtregrewriter)", VALUE)
-    assert finder(lambda _words: True, messages).of_variable("k", "id").name == "amdgpu-isel"
-
-
-def test_a_location_that_a_pass_adds_is_shown_with_its_block_before_the_pass():
-    block, end = "bb.1 (%ir-block.20):", "  S_ENDPGM 0"
-    kept = f"{BEFORE}\n{VALUE}\n{block}\n"
-    dumps = dumps_of(MIR.format("A (a)", kept + end) + MIR.format("B (b)", f"{kept}{VALUE}\n{end}"), "k")
-    before, after = changed_lines(*dumps, "id")
-    assert before[:2] == (block, "S_ENDPGM 0")
-    assert after[-4:-1] == (block, 'DBG_VALUE $vgpr0, $noreg, !"id", !DIExpression(); k.cl:0 line no:2', "S_ENDPGM 0")
-
-
-def test_each_register_of_an_expression_has_its_definition():
-    place = '  DBG_VALUE_LIST !"id", !DIExpression(), $vgpr0, $vgpr1, debug-location !9; k.cl:0 line no:2'
-    (dump,) = dumps_of(MIR.format("A (a)", f"{BEFORE}\n{DEFINED.replace('vgpr0', 'vgpr1')}\n{place}"), "k")
-    assert sightings(dump, "id") == [("register", "k.cl:2:12, k.cl:6:3")]
-
-
-def test_the_selection_of_instructions_always_runs():
-    optional = IR.format("SROAPass", "%0") + MIR.format("Selection (amdgpu-isel)", f"{BEFORE}\n{VALUE}")
-    optional += "BISECT: running pass (1) amdgpu-isel on k\n"
-    found = finder(lambda _words: True, optional).of_variable("k", "id")
-    assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
 
 
 def not_built(_words):
@@ -142,10 +100,6 @@ def test_what_cannot_be_built_without_a_pass_may_still_be_wrong(require_tool, mo
         assert found.found_in(text) is None
         with pytest.raises(DwarfGpuError):
             found.found_in(text, ("-mllvm", "-no-such-option"))
-
-
-def test_a_register_that_the_file_takes_for_memory():
-    assert finder(lambda _words: True).of_variable("k", "id", is_memory=True).name == WRITER
 
 
 def test_the_pass_behind_which_a_variable_is_lost():

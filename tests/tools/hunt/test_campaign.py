@@ -1,6 +1,5 @@
 """Campaigns: random sources, what is judged of them and kept, the tables, and the command."""
 
-import io
 import json
 import re
 import subprocess
@@ -12,27 +11,16 @@ import pytest
 from attrs import evolve
 from hunt import campaign_folder, cause_finder, command, source_variants
 from hunt.blamed_pass import BlamedPass
-from hunt.campaign_folder import CampaignFolder, SourceAnswer, answer_of, is_random, source_levels, text_of
-from hunt.campaign_text import (
-    answer_text,
-    campaign_json,
-    campaign_page,
-    campaign_text,
-    causes_svg,
-    report_text,
-    variables_svg,
-)
+from hunt.campaign_folder import CampaignFolder, SourceAnswer, answer_of, source_levels, text_of
+from hunt.campaign_text import campaign_json, campaign_page, causes_svg, report_text, variables_svg
 from hunt.cause_finder import CauseFinder, FindingCause
-from hunt.causes import RULES, cause_from, counted_rules, examples, grouped, with_variants
+from hunt.causes import cause_from, counted_rules, examples, grouped
 from hunt.host_results import host_kernels
 from hunt.random_sources import OPTIONS, random_source
-from hunt.source_levels import PARTS, LevelVerdict, SourceFinding, SourceLevels
+from hunt.source_levels import LevelVerdict, SourceFinding, SourceLevels
 from hunt.source_variants import SourceVariants
 
-from dwarfgpu import progress
 from dwarfgpu.audits.judge import judgement
-from dwarfgpu.audits.verify.findings import NOTE
-from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.halts import Halt, uninterrupted
 from tests.builders.commands import ROOT
@@ -145,24 +133,6 @@ def test_a_campaign_has_tables_and_pictures():
         assert ET.fromstring("\n".join(lines)).tag.endswith("svg")
 
 
-def test_the_tables_fit_a_screen():
-    answer = evolve(ANSWER, processor="gfx1030", name="random-1000-0000.cl")
-    counts = counted_rules([answer])
-    examined = grouped([(each, CAUSE) for each in examples([answer])])
-    text = [*campaign_text("clang version 22", [answer], examined, counts)]
-    assert max(map(len, text)) <= 80
-    assert "  build        kernels  right  wrong  absent  values right  wrong  absent" in text
-    assert "  gfx1030 -O1        1  60.0%  10.0%   30.0%         80.0%  10.0%   10.0%" in text
-    assert "  gfx1030 -O1    none  90.0%  75.0%" in text
-    assert "Not judged to the end: 1 build. Not compiled: 0 sources." in text
-    assert "  against-wrong  postmisched         1     1  random-1000-0000.cl k0 -O1" in text
-    text = [
-        *campaign_text("clang version 22", [answer], grouped([(each, None) for each in examples([answer])]), counts)
-    ]
-    assert text[-1] == "  against-wrong  not examined         0     0  random-1000-0000.cl k0 -O1"
-    assert max(map(len, answer_text(evolve(answer, verdicts=VERDICTS[:1])))) <= 80
-
-
 @pytest.mark.parametrize("place", ["source", "cause", "report"])
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_nothing_is_lost_when_a_campaign_is_interrupted(is_kept, place, monkeypatch, tmp_path):
@@ -201,64 +171,6 @@ def test_a_machine_that_is_interrupted_ends_the_campaign():
     other = judgement.GpuBuild(None, "k.co", lambda: running)
     with pytest.raises(KeyboardInterrupt):
         other.behaviour(None)
-
-
-def test_an_interrupt_before_anything_is_judged_shows_no_tables(monkeypatch):
-    def answers(_path, _processor):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(campaign_folder, "growing_answers", answers)
-    done = hunted("--fuzz", "1")
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "hunt: interrupted\n")
-
-
-def test_answers_that_are_not_kept_can_be(monkeypatch):
-    monkeypatch.setattr(campaign_folder, "growing_answers", lambda path, _processor: [evolve(ANSWER, name=path.name)])
-    monkeypatch.setattr(command, "cause_of", lambda *_, **_more: CAUSE)
-    done = hunted("--fuzz", "1")
-    assert done.stderr == "hint: --campaign DIR keeps the sources, and writes a report about each cause\n"
-
-
-def test_a_source_of_a_negative_seed_is_random(tmp_path):
-    path = tmp_path / "random--5-0001.cl"
-    assert is_random(path)
-    assert text_of(path, "k9") == f"{random_source(-5, 9, 1)}\n"
-
-
-def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
-    (tmp_path / "file").write_text("")
-    done = hunted("--fuzz", "1", "--campaign", str(tmp_path / "file"))
-    assert done.returncode == 2
-    assert f"a campaign cannot be kept in {tmp_path / 'file'}: File exists" in done.stderr
-    monkeypatch.setenv("CLANG", "/nonexistent")
-    done = hunted("--fuzz", "1", "--campaign", str(tmp_path / "new"))
-    assert done.returncode == 2
-    assert "CLANG=/nonexistent is not a program" in done.stderr
-    assert not (tmp_path / "new").exists()
-
-
-def test_every_rule_about_variables_that_is_no_note_has_a_rank():
-    rules = {
-        name for name, rule in judgement.RULES.items() if name.partition("-")[0] in PARTS and rule.severity != NOTE
-    }
-    assert {*RULES} == rules
-
-
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_only_reports_that_are_kept_are_made(is_kept, monkeypatch, tmp_path):
-    reduced = []
-
-    def cause(_folder, _variants, _example, *, is_reduced, of=""):
-        reduced.append(is_reduced)
-        return CAUSE
-
-    monkeypatch.setattr(campaign_folder, "growing_answers", lambda path, _processor: [evolve(ANSWER, name=path.name)])
-    monkeypatch.setattr(command, "cause_of", cause)
-    options = ("--campaign", str(tmp_path)) if is_kept else ()
-    answer = hunted_document("--fuzz", "1", *options, status=1)
-    assert [each["pass"] for each in answer["causes"]] == ["postmisched"]
-    assert reduced.count(True) == is_kept
-    assert len([*tmp_path.glob("reports/*.md")]) == is_kept
 
 
 def test_a_report_has_what_the_tracker_wants():
@@ -332,40 +244,6 @@ kernel void own(global int *out, int n) {
 """
 
 
-def test_a_reduction_shows_how_far_it_is_and_compiles_only_what_names_the_variable(monkeypatch, tmp_path):
-    stream, built = io.StringIO(), []
-    stream.isatty = lambda: True
-    monkeypatch.setattr(progress, "DELAY", 0.0)
-    monkeypatch.setattr(progress, "INTERVAL", 0.0)
-    progress.show_on(stream)
-    path = tmp_path / "k.cl"
-    path.write_text(TWO)
-    finding = SourceFinding("value-failed", "own", "v", 0, 6, "")
-
-    def judged(code, _kernel, _level, _other, _host):
-        return LevelVerdict("own", "1", findings=(finding,) if b"int v" in code else ())
-
-    def compiled(source, _level, _options=()):
-        built.append(Path(source.path).read_text())
-        return SimpleNamespace(code=built[-1].encode(), messages="")
-
-    monkeypatch.setattr(source_variants, "judged", judged)
-    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
-    monkeypatch.setattr(SourceLevels, "compiled", compiled)
-    monkeypatch.setattr(SourceVariants, "span", lambda *_: range(0))
-    monkeypatch.setattr(cause_finder, "find_clang", lambda: SimpleNamespace(path="clang-22", banner="clang 22"))
-    with SourceVariants(SourceLevels(str(path), "gfx90a"), "own") as variants:
-        cause = CauseFinder(variants, "1", finding).cause(tests=30, of=" for report 1 of 2")
-        is_cut = CauseFinder(variants, "1", finding).cause(tests=2).is_cut
-    assert "other" not in cause.source
-    assert all({"own", "v"} <= {*re.findall(r"\w+", text)} for text in built)
-    assert re.search(r"\d+ of 30 variants for report 1 of 2 tried; \d lines left", stream.getvalue())
-    assert stream.getvalue().endswith("\r\x1b[K")
-    assert not cause.is_cut
-    assert is_cut
-    progress.show_on(None)
-
-
 @pytest.mark.parametrize("place", ["first", "reduction", "pass"])
 def test_an_interrupted_reduction_keeps_the_smallest_source(place, monkeypatch, tmp_path):
     path, output, finding, tested = tmp_path / "k.cl", tmp_path / "report", evolve(FINDING, variable="v"), []
@@ -399,61 +277,6 @@ def test_an_interrupted_reduction_keeps_the_smallest_source(place, monkeypatch, 
     }[place]  # fmt: skip
     tested.clear()
     assert hunted_document(str(path), "--reduce", status=130)["interrupted"]
-
-
-def test_findings_of_a_kernel_share_what_was_compiled_and_judged(monkeypatch, tmp_path):
-    found = [SourceFinding(rule, "own", "v", 0, 6, "") for rule in ("value-source", "against-wrong", "against-result")]
-    built, runs = [], []
-
-    def compiled(_source, level, options=()):
-        built.append((level, *options))
-        return SimpleNamespace(code=level.encode(), messages="")
-
-    def judged(code, _kernel, _level, other, host):
-        runs.append((code, other is not None, host is not None))
-        return LevelVerdict("own", "1", findings=tuple(found))
-
-    monkeypatch.setattr(SourceLevels, "compiled", compiled)
-    monkeypatch.setattr(source_variants, "judged", judged)
-    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
-    (tmp_path / "k.cl").write_text(TWO)
-    verdict = LevelVerdict("own", "1", findings=tuple(found[:2]))
-    every = [*examples([SourceAnswer("k.cl", "gfx90a", 1.0, (verdict,))])]
-    with monkeypatch.context() as patched:
-        patched.setattr(campaign_folder, "find_clang", lambda: SimpleNamespace(banner="clang 22"))
-        folder = CampaignFolder(str(tmp_path))
-    shared = []
-    for variants, example in with_variants(folder, every):
-        shared.append((variants, example.finding.rule))
-        finder = CauseFinder(variants, "1", example.finding)
-        assert finder.found_in(TWO) == example.finding
-        assert finder.found_in(TWO, ("-mllvm", "-opt-disable=licm")) == example.finding  # which changes no code
-    assert [rule for _variants, rule in shared] == ["against-wrong", "value-source"]
-    assert shared[0][0] is shared[1][0]
-    assert len(built) == len({*built}) == 3
-    assert runs == [(b"1", True, False)]
-
-
-@pytest.mark.parametrize("rule, runs", [("value-source", [False]), ("against-wrong", [True])])
-def test_code_is_compared_where_a_rule_needs_it(rule, runs, monkeypatch):
-    compared = []
-
-    def judged(_code, _kernel, _level, other, _host):
-        compared.append(other is not None)
-        return LevelVerdict("own", "1")
-
-    monkeypatch.setattr(SourceLevels, "compiled", lambda *_: SimpleNamespace(code=b"", messages=""))
-    monkeypatch.setattr(source_variants, "judged", judged)
-    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
-    with SourceVariants(SourceLevels("k.cl", "gfx90a"), "own") as variants:
-        CauseFinder(variants, "1", SourceFinding(rule, "own", "v", 0, 6, "")).found_in(TWO)
-    assert compared == runs
-
-
-def test_a_clang_is_asked_for_its_version_once(clang, monkeypatch):
-    first = find_clang()
-    monkeypatch.setattr("subprocess.run", None)
-    assert find_clang() == first
 
 
 @pytest.mark.slow
