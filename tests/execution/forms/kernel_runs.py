@@ -108,11 +108,21 @@ def order_of(device):
 
 BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
 """The kernels whose source GFX8 has all instructions for."""
-KERNELS_OF = [
-    (processor, level, kernel)
-    for processor, level in product(PROCESSORS, ("O0", "O2"))
-    for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-]
+
+
+def in_turn(count, *, of=KERNELS, also=()):
+    """Return the quick runs, and each kernel at each level on so many processors, which change from one to the next.
+
+    Each processor has then kernels of both levels. What differs between processors are single instructions, which
+    ``test_every_operation`` has all of, and what differs between kernels is how they are put together.
+    """
+    found = dict.fromkeys(also)
+    for number, (kernel, level) in enumerate(product(of, ("O0", "O2"))):
+        ones = PROCESSORS[kernel not in BEFORE_GFX9 :]
+        found |= dict.fromkeys((ones[(number + 3 * each) % len(ones)], level, kernel) for each in range(count))
+    return [*found]
+
+
 JUMPS = """
 down: v_writelane_b32 v4, s30, s32; v_writelane_b32 v5, s31, s32; s_add_u32 s32, s32, 1
   s_cmp_eq_u32 s32, 3; s_cbranch_scc1 deep; s_call_b64 s[30:31], down

@@ -15,16 +15,16 @@ from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_undefined import LINES
 from tests.execution.forms.checked_runs import assert_all_same, checked
-from tests.execution.forms.kernel_runs import KERNELS, KERNELS_OF
+from tests.execution.forms.kernel_runs import KERNELS, in_turn
 
 CHECKS = "init", "bounds", "bounds,init", "init,race"
 RUNS = [
-    (*each, check)
-    for number, each in enumerate(KERNELS_OF)
-    for check in ("all", CHECKS[(number + number // len(CHECKS)) % len(CHECKS)])
+    ("gfx1100", "O2", "tiles", "all"),
+    *((*each, "all") for each in in_turn(2)[1::2]),
+    *((*each, CHECKS[number % len(CHECKS)]) for number, each in enumerate(in_turn(2)[::2])),
 ]
 QUICK = [next(each for each in RUNS if each[0::3] == of) for of in (("gfx90a", "bounds"), ("gfx803", "init"))]
-QUICK.append(("gfx1100", "O2", "tiles", "all"))
+QUICK.append(RUNS[0])
 
 
 @pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))
@@ -47,12 +47,15 @@ def cases(source):
         yield kernel, args, {"grid": 512, "work_group": 128}
 
 
-PARTS = 13
+PARTS = 26
 """So many tests share the kernels of a build: each has some of every source."""
-BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"), range(PARTS))]
+TARGETS = *races.TARGETS, "gfx900"
+QUICK_BUILD = "gfx1100", "O0", "-DFAULTY", 0
+PARTS_OF_BUILDS = product(("O0", "O2"), ("-DFAULTY", "-DMENDED"), range(PARTS))
+BUILDS = [QUICK_BUILD, *((TARGETS[number % len(TARGETS)], *each) for number, each in enumerate(PARTS_OF_BUILDS))]
 
 
-@pytest.mark.parametrize("target, level, options, part", some_slow(BUILDS, quick=[("gfx1100", "O0", "-DFAULTY", 0)]))
+@pytest.mark.parametrize("target, level, options, part", some_slow(BUILDS, quick=[QUICK_BUILD]))
 def test_findings_are_the_same(require_tool, tmp_path, target, level, options, part):
     for source in ("pairs.cl", "waits.cl", "bounds.cl", "undefined.cl"):
         path = pair_build(require_tool("clang-22"), tmp_path, source, target, level, options)

@@ -12,17 +12,17 @@ from tests.execution.checks import test_checks as races
 from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.forms.checked_runs import assert_all_same, checked
-from tests.execution.forms.kernel_runs import KERNELS, KERNELS_OF
+from tests.execution.forms.kernel_runs import KERNELS, in_turn
 
 CHECKS = "wait", "race", "align,barrier", "align,barrier,race,wait"
-QUICK = {
+QUICK = [
     ("gfx1100", "O2", "tiles", "race"),
     ("gfx1100", "O2", "tiles", "align,barrier,race,wait"),
     ("gfx90a", "O0", "recursive", "align,barrier"),
     ("gfx1200", "O0", "parting", "wait"),
     ("gfx803", "O0", "col", "align,barrier,race,wait"),
-}
-RUNS = [(*each, check) for each in KERNELS_OF for check in CHECKS]
+]
+RUNS = dict.fromkeys([*QUICK, *((*each, CHECKS[number % len(CHECKS)]) for number, each in enumerate(in_turn(3)))])
 
 
 @pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))
@@ -33,10 +33,13 @@ def test_what_is_counted_is_the_same(build, processor, level, kernel, check):
 
 
 PARTS = 5
-BUILDS = [*product((*races.TARGETS, "gfx900"), ("O0", "O2"), ("-DFAULTY", "-DMENDED"), range(PARTS))]
+TARGETS = *races.TARGETS, "gfx900"
+QUICK_BUILD = "gfx1100", "O0", "-DFAULTY", 0
+PARTS_OF_BUILDS = product(("O0", "O2"), ("-DFAULTY", "-DMENDED"), range(PARTS))
+BUILDS = [QUICK_BUILD, *((TARGETS[number % len(TARGETS)], *each) for number, each in enumerate(2 * [*PARTS_OF_BUILDS]))]
 
 
-@pytest.mark.parametrize("target, level, options, part", some_slow(BUILDS, quick=[("gfx1100", "O0", "-DFAULTY", 0)]))
+@pytest.mark.parametrize("target, level, options, part", some_slow(BUILDS, quick=[QUICK_BUILD]))
 def test_findings_are_the_same(require_tool, tmp_path, target, level, options, part):
     clang = require_tool("clang-22")
     for source, kernels in (("pairs.cl", races.RACES), ("waits.cl", waits.KERNELS)):

@@ -11,16 +11,17 @@ from dwarfgpu.execution.forms import compiled_rounds
 from dwarfgpu.execution.forms.engine import FormLibrary
 from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from tests.execution.forms.kernel_runs import BEFORE_GFX9, KERNELS, PROCESSORS, assert_same, memory, prepared, state
+from tests.builders.parameters import some_slow
+from tests.execution.forms.kernel_runs import KERNELS, assert_same, in_turn, memory, prepared, state
 
 IN_ORDER = {"totals"}
 """The kernels with atomic operations whose results depend on the order of work-groups."""
 RACING = {"in_rows"}
 """The kernels in which work-groups access what others write."""
-QUICK = {
-    ("gfx1100", "O2"): ("tiles", "parting", "counted"), ("gfx90a", "O2"): ("col", "tiles", "totals"),
-    ("gfx1200", "O2"): ("tiles",), ("gfx1100", "O0"): ("recursive", "col"),
-}  # fmt: skip
+QUICK = (
+    ("gfx1100", "O2", "parting"), ("gfx1100", "O2", "counted"), ("gfx90a", "O2", "col"), ("gfx90a", "O2", "totals"),
+    ("gfx1200", "O2", "tiles"), ("gfx1100", "O0", "recursive"),
+)  # fmt: skip
 SOURCE = """
 kernel void sums(global uint *narrow, global ulong *wide, global int *least, int rounds) {
   int own = get_global_id(0);
@@ -93,13 +94,7 @@ def device_of(path, kernel, hot, jobs, args, count=256, *, permissive=False):
 
 @pytest.mark.parametrize(
     "processor, level, kernel",
-    [
-        pytest.param(*each, marks=() if kernel in QUICK.get((processor, level), ()) else pytest.mark.slow)
-        for processor in PROCESSORS
-        for level in ("O0", "O2")
-        for kernel in sorted((BEFORE_GFX9 if processor == "gfx803" else KERNELS.keys()) - RACING)
-        for each in [(processor, level, kernel)]
-    ],
+    some_slow(in_turn(2, of=[each for each in KERNELS if each not in RACING], also=QUICK), quick=QUICK),
 )
 def test_work_groups_do_the_same_at_once(build, phases, processor, level, kernel):
     devices = [device_of(build(processor, level), kernel, hot, None, KERNELS[kernel])[0] for hot in (0, 3, 200)]
@@ -107,7 +102,7 @@ def test_work_groups_do_the_same_at_once(build, phases, processor, level, kernel
         device.run(stops_at_faults=True)
         assert_same(devices[0], device)
     assert not phases or kernel not in IN_ORDER
-    if kernel not in IN_ORDER and kernel in QUICK.get((processor, level), ()) and level == "O2":
+    if kernel not in IN_ORDER and (processor, level, kernel) in QUICK and level == "O2":
         assert phases
 
 

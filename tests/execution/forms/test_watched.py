@@ -52,13 +52,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("processor", [
-    pytest.param(each, marks=() if each in ("gfx90a", "gfx1100") else pytest.mark.slow) for each in PROCESSORS
+@pytest.mark.parametrize("processor, number", [
+    pytest.param(processor, number, marks=() if first else pytest.mark.slow)
+    for number in range(len(CASES))
+    for first, processor in ((True, ("gfx90a", "gfx1100")[number % 2]), (False, PROCESSORS[1 + number]))
 ])  # fmt: skip
-@pytest.mark.parametrize("level, kernel, watched", CASES, ids=range(len(CASES)))
-def test_watchpoints_stop_where_those_of_the_interpreter_do(build, processor, level, kernel, watched):
-    if processor == "gfx803" and level == "O0":
-        pytest.skip("its loads of the stack fail")
+def test_watchpoints_stop_where_those_of_the_interpreter_do(build, processor, number):
+    level, kernel, watched = CASES[number]
     expected, interpreted = stops_of(build(processor, level), kernel, 0, watched)
     for hot in (1 << 16, 1):
         found, times = stops_of(build(processor, level), kernel, hot, watched)
