@@ -140,7 +140,7 @@ list(each_file(check, ["a", "b"], 2))
 def test_processes_that_share_work_end_with_us(tool: Path, number: signal.Signals) -> None:
     pipe = Pipe(tool)
     words = [sys.executable, "-c", PARENT, str(tool.with_name("pipe"))]
-    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL, preexec_fn=_hangs_up) as process:  # noqa: PLW1509
         assert pipe.read().startswith("started")
         process.send_signal(number)
         process.wait()

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from tests.builders.folders import ROOT
-from tests.builders.parameters import some_slow
 
 NAMES = [";>P;", "$(>P)", "`>P`", "*", "?", "$HOME", "\"a'b\"c'\\d", "'a\"$(>P)", "~/>P;", "{a,b}>P;", "!!;>P;", "#>P;",
          "&>P;", "[a-z]", "=ls;>P;", "a=b:c@d;>P", "<P|>P|", "%1;>P;", "é>P;"]  # fmt: skip
@@ -79,17 +78,14 @@ def typed(shell: list[str], lines: list[str], folder: Path) -> list[list[str]]:
     return [call.split("\0")[:-1] for call in written.split("\1")[:-1]]
 
 
-SOME_SHELLS = some_slow([("bash", 9), ("bash", 1), ("zsh", 1), ("fish", 1)], quick=[("bash", 9)])
-
-
-@pytest.mark.parametrize("shell, every", SOME_SHELLS)
-@pytest.mark.sampled(4)
-def test_a_name_is_never_read_by_the_shell(shell: str, every: int, tmp_path: Path, require_tool: Any) -> None:
-    """Each name is completed behind every ninth quote, or behind all of them."""
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_name_is_never_read_by_the_shell(shell: str, tmp_path: Path, require_tool: Any) -> None:
+    """Each name is completed behind each quote."""
     require_tool(shell)
     found = files(tmp_path)
     quotes = ["", "'", '"'] if shell != "fish" else [""]  # which leaves a quote open
-    chosen = [*product(quotes, range(len(NAMES)))][:: every if len(quotes) > 1 else 1]
+    chosen = [*product(quotes, range(len(NAMES)))]
     lines = [f"dwarfgpu kernels {found[index]} {quote}\t" for quote, index in chosen]
     lines += [f"dwarfgpu kernels {name} \t" for name in found[len(NAMES) :]]
     in_place = "./dwarfgpu kernels k0.co \t\x15"  # the line is taken back

@@ -103,7 +103,7 @@ def said(text: str, level: str = "O0") -> str:
 
 @pytest.mark.parametrize("processor, level", BUILDS)
 @pytest.mark.parametrize("kernel", [name for name in HANGS if name not in ("loads", "split")])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     status, text, _ = run("fault", state, file)
@@ -123,8 +123,8 @@ def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
         assert is_told == (kernel in ("late", "gone", "lock", "swap", "sleep", "group", "two", "split"))
 
 
-@pytest.mark.parametrize("level", ["O0", pytest.param("O2", marks=pytest.mark.slow)])
-@pytest.mark.sampled(4)
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["O0", "O2"])
 def test_who_has_signalled(run, hang, tmp_path, level):
     test_who_waits_for_whom(run, hang, tmp_path, "split", "gfx1200", level)
 
@@ -279,9 +279,9 @@ def test_the_loads_that_a_wait_is_for(run, hang, processor):
     assert f"may be in flight: {LOADS[processor]}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["counts", "works", "tells"])
 @pytest.mark.parametrize("processor, level", BUILDS)
-@pytest.mark.sampled(6)
 def test_loops_that_change_something_are_not_called_endless(run, hang, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     assert "cannot leave" not in run("fault", state, file)[1]

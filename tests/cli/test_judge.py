@@ -104,6 +104,7 @@ def test_findings_of_one_build_and_of_two_as_sarif():
     assert found[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/opencl/kernels.cl"
 
 
+@pytest.mark.slow
 def test_what_a_repair_reads_as_meant_is_found_without_it():
     rules = {}
     for policy in ("auto", "off"):
@@ -370,8 +371,8 @@ def test_the_document_of_one_kernel_is_that_of_several():
     assert "values" not in json.loads(run(*OPTIMIZED, "--json")[1])["kernels"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [(Device, "_turn"), (StatementComparison, "run")])
-@pytest.mark.sampled(4)
 def test_an_interrupt_shows_what_was_judged_so_far(place, monkeypatch, tmp_path):
     """^C comes while the second of four kernels is executed, or compared."""
     attempt, method, begun = judging._attempt, getattr(*place), []

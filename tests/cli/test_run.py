@@ -218,7 +218,7 @@ def test_compiled_blocks_change_nothing_and_are_kept_if_they_may(run, monkeypatc
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl")
-@pytest.mark.parametrize("lack", ["llvmlite", "code"])
+@pytest.mark.parametrize("lack", ["llvmlite", pytest.param("code", marks=pytest.mark.slow)])
 def test_a_hint_says_at_the_start_why_kernels_are_interpreted(run, lack):
     before = {
         "llvmlite": "import sys; sys.modules['llvmlite'] = None",

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import cycle
 
 import pytest
 
@@ -13,7 +14,7 @@ from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.render.layout import folded
 from dwarfgpu.render.written_text import styled, without_styles
 from tests.builders.commands import ROOT, run, run_at_terminal
-from tests.builders.parameters import for_each, some_slow
+from tests.builders.parameters import for_each
 from tests.cli.test_faces import CORE, EQUAL, FILE, STATE
 from tools.pages import EXAMPLES, blocks_of, pages
 
@@ -86,8 +87,11 @@ def check(words: list[str], columns: int, env: dict[str, str] | None = None) -> 
     assert words_of(plain(shown.stdout + shown.stderr)) == words_of(free.stdout + free.stderr), "a word is cut"
 
 
-@pytest.mark.parametrize("columns", some_slow([40, 80, 200], quick=[80]))
-@pytest.mark.parametrize("command", ANSWERS)
+COLUMNS = 40, 80, 200
+"""How wide screens are, in turn."""
+
+
+@pytest.mark.parametrize("command, columns", [*zip(ANSWERS, cycle(COLUMNS))])
 @pytest.mark.sampled(4)
 def test_an_answer_fits_any_screen(command: str, columns: int) -> None:
     check(shlex.split(command), columns)
@@ -107,8 +111,7 @@ def documented() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", [40, 80, 200])
-@pytest.mark.parametrize("command", documented())
+@pytest.mark.parametrize("command, columns", [*zip(documented(), cycle(COLUMNS))])
 def test_what_the_documentation_shows_fits(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.builders.commands.ROOT", EXAMPLES)  # where the commands run
     check(shlex.split(command)[1:], columns)
@@ -227,7 +230,7 @@ JUDGED = f"judge {KERNELS.replace('O0', 'O2')} divergent --grid 64 --work-group 
 FAULT = f"run {KERNELS} divergent --grid 999999 --work-group 64 zeros(1) 40 --at-once 1"
 
 
-@for_each("words", JUDGED, FAULT)
+@for_each("words", FAULT, JUDGED)
 @pytest.mark.sampled(4)
 def test_the_exit_status_is_kept_if_nobody_reads_the_answer(words: str) -> None:
     program = [sys.executable, "-m", "dwarfgpu", *words.split()]

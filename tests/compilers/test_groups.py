@@ -79,10 +79,10 @@ SLOW = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "processor, level, kind", [*QUICK, *(pytest.param(*row, marks=pytest.mark.slow) for row in SLOW)]
 )
-@pytest.mark.sampled(4)
 def test_reductions_and_scans(tmp_path, processor, level, kind):
     size, group, wave = 250, 100, resolve(processor).lane_count
     values = np.random.default_rng(2).integers(1, 50, size).astype(NUMBERS[kind])  # floats have exact sums

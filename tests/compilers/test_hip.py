@@ -482,7 +482,7 @@ def test_there_is_a_case_for_each_kernel():
     assert len(CASES) == 47
 
 
-QUICK = ("lanes", "gfx1100", "2"), ("narrow", "gfx1100", "0")
+QUICK = [("lanes", "gfx1100", "2")]
 
 
 @pytest.mark.parametrize(
@@ -549,8 +549,8 @@ OF_NUMBERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", [pytest.param("0", marks=pytest.mark.slow), "2"])
-@pytest.mark.sampled(4)
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["0", "2"])
 def test_functions_of_numbers(tmp_path, level):
     lines = "\n".join(f"  f = 3, g = 4, n = 0; *++to = (double)({each});" for each in OF_NUMBERS)
     text = f"""#include <hip/hip_runtime.h>

@@ -407,6 +407,7 @@ CALLING = {
 }
 
 
+@pytest.mark.slow
 def test_only_parts_are_linked_that_a_source_calls():
     library = Library(find_clang(), resolve("gfx1100"), ())
     assert library.called(b"") == ["work_items.cl"]

@@ -43,8 +43,7 @@ def operations(processor, lanes):
 
 @pytest.fixture(
     params=[
-        pytest.param(pair, id=pair[0], marks=() if pair[0] in ("gfx90a", "gfx1200") else pytest.mark.slow)
-        for pair in PROCESSORS
+        pytest.param(pair, id=pair[0], marks=() if pair[0] == "gfx1200" else pytest.mark.slow) for pair in PROCESSORS
     ]
 )
 def it(request, require_tool):
@@ -187,6 +186,7 @@ def equal(left, right, bits, word):
     return left == right
 
 
+@pytest.mark.slow
 def test_every_atomic_operation(it):
     known = [(name, *found) for name in operations(it.processor, it.lanes) if (found := action_of(name))]
     missing = [name for name, word, _ in known if word not in ATOMICS and word not in WITH_TWO and "cmpst" not in word]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.parameters import some_of, some_slow
+from tests.builders.parameters import some_of
 from tests.execution.litmus import Litmus, every_litmus, steps
 from tests.execution.litmus_directed import directed_outcome, follows
 from tests.execution.litmus_graph import Graph, can_show, placements, threads_of, traced
@@ -30,12 +30,10 @@ pytestmark = pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-
 GOLDEN = Path("tests/golden/litmus-steps.txt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "litmus",
-    some_slow(
-        [Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent"), Litmus("lb", "gfx942", "agent")],
-        quick=[Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent")],
-    ),
+    [Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent"), Litmus("lb", "gfx942", "agent")],
     ids=lambda litmus: litmus.label,
 )
 def test_the_machine_shows_what_the_graph_reaches_and_nothing_else(litmus, tmp_path):

@@ -123,7 +123,7 @@ def test_without_it_they_are_faults(built, target):
         assert (halt.kind, halt.reason[:13]) in [("fault", "ADDRESS_ERROR"), ("fault", "MEMORY_VIOLAT")]
 
 
-@pytest.mark.parametrize("target, level", [("gfx90a", "O0"), ("gfx1100", "O2")])
+@pytest.mark.parametrize("target, level", [pytest.param("gfx90a", "O0", marks=pytest.mark.slow), ("gfx1100", "O2")])
 def test_checks_find_them_all_the_same(built, target, level):
     for kernel in INSIDE:
         running = Running(

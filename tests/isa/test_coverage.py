@@ -14,6 +14,7 @@ from tools.isa_meanings import GOLDEN
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_first_page_has_the_figures_of_the_command():
     rows = document("targets", "gfx950", "gfx1100", "gfx1200", "gfx1250", "--coverage")["coverage"]
     page = (ROOT / "README.md").read_text("utf-8")
@@ -45,6 +46,7 @@ def taken_by(assembler, texts, processor):
     return [number for number in range(len(texts)) if number not in refused]
 
 
+@pytest.mark.slow
 def test_each_instruction_of_gfx950_that_the_assembler_takes(require_tool):
     """What has no meaning is what no document tells, or what only trap handlers and pixels need."""
     made = [each for instructions in examples("gfx950", 64) for each in instructions]

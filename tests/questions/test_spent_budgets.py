@@ -62,8 +62,8 @@ def test_a_spent_budget_changes_no_later_answer(file, state, names, sizes):
         assert later_answers(file, state, lines, size) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.sampled(4)
 def test_a_deep_stack_is_whole_after_a_budget_that_ended_it(require_tool, tmp_path, sizes):
     source, program, core = tmp_path / "deep.c", tmp_path / "deep", tmp_path / "deep.core"
     source.write_text(DEEP)

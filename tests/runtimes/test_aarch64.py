@@ -70,6 +70,7 @@ def test_a_program_runs(program):
     assert err == "1 launch, 1 kernel, no error\n"
 
 
+@pytest.mark.slow
 def test_a_wrong_launch_is_told(program):
     status, out, err = program("k.co", "more")
     assert (status, out.splitlines()[0]) == (1, "0 then 700"), err

@@ -196,6 +196,7 @@ def test_a_program_that_compile_and_make_build(tmp_path: Path) -> None:
     assert "k.co: amdgcn-gfx1100" in dwarfgpu("compile", "app.hip", "-o", "k.co", "-DFIRST=1", **folder).stdout
 
 
+@pytest.mark.slow
 def test_a_source_is_a_program(tmp_path: Path) -> None:
     """It is compiled for the processor that is asked for, and nothing of it is left."""
     (tmp_path / "order.hip").write_text(ORDER)
@@ -311,6 +312,7 @@ def test_lines_and_values_of_launches(built: Callable[[str], Path], tmp_path: Pa
         assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
 
 
+@pytest.mark.slow
 def test_seeds_of_a_program(tmp_path: Path) -> None:
     source = tmp_path / "order.hip"
     source.write_text(ORDER)
@@ -331,6 +333,7 @@ def test_seeds_of_a_program(tmp_path: Path) -> None:
     assert "they depend on more than the order" in done.stderr
 
 
+@pytest.mark.slow
 def test_race_in_local_memory(tmp_path: Path) -> None:
     """Through pointers without an address space, before anything has called the host."""
     source = (ROOT / "dwarfgpu/examples/sum.hip").read_text()

@@ -224,9 +224,9 @@ def in_spirv(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[s
     return compiled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
 @pytest.mark.parametrize("level, options", [("-O0", "-cl-opt-disable"), ("-O1", ""), ("-O2", "link")])
-@pytest.mark.sampled(4)
 def test_spirv(
     built: Callable[[str], Path], in_spirv: Callable[[str], Path], processor: str, level: str, options: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dwarfgpu.runtimes.order import ATOMIC, LEGACY, READ, WRITE, HostOrder
+from tests.builders.parameters import some_slow
 from tests.runtimes.test_hip import built, dwarfgpu, pytestmark  # noqa: F401 (they apply here, too)
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ UNORDERED = {
 """By the name of an error: what is said, with the lines of both sides."""
 
 
-@pytest.mark.parametrize("name", UNORDERED)
+@pytest.mark.parametrize("name", some_slow(UNORDERED, quick=["kernels", "managed"]))
 def test_unordered(built: Callable[[str], Path], name: str) -> None:  # noqa: F811
     text, line, other = UNORDERED[name]
     said = " ".join(dwarfgpu("exec", "--check=race", built("ordered"), name).stderr.split())

@@ -20,7 +20,7 @@ from dwarfgpu.states.program import open_program
 from tests.builders.commands import document, run
 from tests.builders.compared_builds import GFX942, GFX1100, ListedPlace, assembled, defects_of, ranges_of, steps_of, v
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each, some_of, some_slow
+from tests.builders.parameters import for_each, some_of
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
 
@@ -286,6 +286,7 @@ kernel void unset(global int *out, int limit) {
 """
 
 
+@pytest.mark.slow
 @for_each("limit, expected", (64, []), (40, [("against-result", "note")]))
 def test_a_result_that_the_kernel_leaves_undefined_is_not_the_fault_of_the_compiler(limit, expected, tmp_path):
     source = tmp_path / "k.cl"
@@ -355,15 +356,15 @@ def right_steps(require_tool, tmp_path_factory):
     return path, Judge(running(path, "steps", ("zeros(40)", 9))).run()
 
 
+@pytest.mark.slow
 @for_each(
     "place, failed, wrong, missing",
     (ListedPlace("lane", 6, 29, (v(2),)), {"lane": 0x20}, 1627, 0),  # has another value
     (ListedPlace("lane", 6, 29, (v(14),)), {"lane": 0x20}, 0, 1600),  # nothing has written the register
     (ListedPlace("left", 22, 24, (v(8),)), {}, 0, 0),  # has the same value
-    pytest.param(ListedPlace("lane", 6, 29, ()), {}, 0, 0, marks=pytest.mark.slow),  # leaves it to the other place
-    pytest.param(ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0, marks=pytest.mark.slow),
+    (ListedPlace("lane", 6, 29, ()), {}, 0, 0),  # leaves it to the other place
+    (ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 316, 0),
 )
-@pytest.mark.sampled(6)
 def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, right_steps, tools, tmp_path):
     path, other = assembled(GFX942, tools, tmp_path, (*ranges_of(steps_of(GFX942)), place)), right_steps[0]
     own = compared(path, other)
@@ -491,12 +492,12 @@ kernel void k(global int *out, global int *shared, int n) {
 """`bad` depends on undefined behaviour; `good` and `more` do not."""
 
 
+@pytest.mark.slow
 @for_each("code, doubted",
     ("int bad = never + 1;", {"bad", "out"}),
     ("shared[0] = i; int bad = shared[0] + shared[1]; shared[1] = good;", {"bad", "out"}),
     ("int bad = i; if (never) bad = good;", {"bad", "good", "more", "out"}),
     ("int bad = i;", set()))  # fmt: skip
-@pytest.mark.sampled(4)
 def test_what_undefined_behaviour_cannot_change_is_an_error(code, doubted, require_tool, tmp_path):
     """`good` and `more` have each other's location; the branch is the last statement, behind which nothing is known."""
     for processor in ("gfx1100", "gfx90a"):
@@ -587,7 +588,8 @@ def test_buffers_are_compared_unless_the_order_of_atomic_operations_counts(chang
 REMOVED = [(0x197, 42), (0x1D8, 9), (0x201, 25)]
 
 
-@pytest.mark.parametrize("entry, instructions", some_slow(REMOVED, quick=REMOVED[:1]))
+@pytest.mark.slow
+@pytest.mark.parametrize("entry, instructions", REMOVED)
 def test_a_range_that_is_removed_from_a_list_makes_the_shares_lower(entry, instructions, tmp_path):
     """Shares are of the instructions, and statements, at which a variable is in scope, not of those in its ranges."""
     path = ROOT / "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"

@@ -169,6 +169,7 @@ class DamagedRegisters(BatchRegisters):
         return self._damaged(super().read_memory(space, address, size, wave, lane))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor, level", [("gfx1100", "O0"), ("gfx90a", "O2")])
 def test_a_damaged_stack_ends_where_no_call_leads_on(processor, level, require_tool, tmp_path, monkeypatch):
     """Each caller is behind a call, and nothing but errors of the project occurs."""

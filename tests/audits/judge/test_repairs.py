@@ -73,8 +73,8 @@ def test_two_variables_of_one_name_are_two(require_tool, tmp_path):
     assert parts[0]["variables"] == parts[1]["variables"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["cl O0", "cl O2", "hip O0", "hip O2", "pointed"])
-@pytest.mark.sampled(6)
 def test_judge_coverage_and_debugger_say_the_same_of_each_variable(case, require_tool, tmp_path):
     if case == "pointed":
         agree(

@@ -268,12 +268,11 @@ def test_variables_have_the_values_that_the_source_gives_them(found, old, new, w
     assert any(all(each in message for each in words) for _rule, message in findings), findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assembler", [TAKEN], indirect=True)
 @for_each("name, old, new",
-    ("v", r"(\.byte\t)130 ", r"\g<1>129 "),
-    pytest.param("sum", r"(\.byte\t)129 ", r"\g<1>130 ", marks=pytest.mark.slow),
-    pytest.param("left", r"(\.byte\t)131 ", r"\g<1>128 ", marks=pytest.mark.slow))  # fmt: skip
-@pytest.mark.sampled(4)
+    ("v", r"(\.byte\t)130 ", r"\g<1>129 "),       ("sum", r"(\.byte\t)129 ", r"\g<1>130 "),
+    ("left", r"(\.byte\t)131 ", r"\g<1>128 "))  # fmt: skip
 def test_variables_have_only_values_that_the_source_computes(found, name, old, new):
     findings = found(lambda text: re.sub(old, new, text))
     words = f"{name} is ", ", which the source never makes it: it is only "
@@ -294,9 +293,9 @@ __attribute__((global)) void moved(int *out, int n) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["O0", "O2"])
 @pytest.mark.parametrize("kernel", ["_Z4madePii", "_Z5movedPii"])
-@pytest.mark.sampled(6)
 def test_texts_that_are_hard_to_read_make_no_findings(kernel, level, require_tool, tmp_path, judged):
     """Digit separators, raw strings, comments that go on, kernels made by macros, and lines with other numbers."""
     (tmp_path / "odd.hip").write_text(ODD)

@@ -119,7 +119,7 @@ def problems(built, check, target, level, padding=0, every=1):
         yield from (("mended", kernel, row.kind, row.reach) for row in mended)
 
 
-@few_or_all(4)
+@few_or_all(8)
 @pytest.mark.parametrize("check", [BOUNDS, ALIGN])
 def test_each_fault_is_found_and_nothing_else(built, check, every):
     assert [*problems(built, check, "gfx1100", "O2", every=every)] == []

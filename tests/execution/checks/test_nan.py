@@ -87,7 +87,7 @@ def problems(built, language, target, level, step):
 
 
 @pytest.mark.parametrize(
-    "target, level, step", [("gfx90a", "O2", 4), *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in ALL)]
+    "target, level, step", [("gfx90a", "O2", 8), *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in ALL)]
 )
 @pytest.mark.parametrize("language", LINES)
 @pytest.mark.sampled(4)
@@ -99,6 +99,7 @@ def test_forty_kernels_have_a_mark():
     assert sum(map(len, LINES.values())) == 40
 
 
+@pytest.mark.slow
 def test_a_double_that_is_a_literal_is_followed(built):
     """GFX1250 moves the NaN of a library with one instruction, and others its halves."""
     (row,) = found(built("cl", "gfx1250", "O2"), "logarithm")

@@ -273,8 +273,10 @@ def stops_of(debugging, step):
     return found
 
 
-@pytest.mark.parametrize("jit", ["on", "off"])
-@pytest.mark.parametrize("processor, level", [("gfx90a", "O0"), ("gfx1100", "O0"), ("gfx1100", "O2")])
+GOING = [(*build, jit) for build in (("gfx90a", "O0"), ("gfx1100", "O0"), ("gfx1100", "O2")) for jit in ("on", "off")]
+
+
+@pytest.mark.parametrize("processor, level, jit", some_slow(GOING, quick=GOING[:3:2]))
 def test_going_back_leads_to_each_stop_that_there_was(built, processor, level, jit):
     debugging = rounds_of(built(processor, level), 40, jit=jit)
     # optimizers leave nothing of k, so that each wave would stop each time
@@ -290,7 +292,7 @@ def test_going_back_leads_to_each_stop_that_there_was(built, processor, level, j
     assert [each[:3] for each in stops_of(debugging, debugging.go_on)] == [each[:3] for each in forwards]
 
 
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+@pytest.mark.parametrize("processor", some_slow(["gfx90a", "gfx1100"], quick=["gfx1100"]))
 def test_going_back_leads_to_each_change_of_what_is_watched(built, processor):
     debugging = rounds_of(built(processor), 12)
     debugging.step_line(0)
@@ -334,6 +336,7 @@ def test_the_start_is_reached_without_executing_anything(built, monkeypatch):
     assert counts == {"executed": 0, "asked": 0}
 
 
+@pytest.mark.slow
 def test_a_search_executes_the_past_a_few_times_and_asks_only_where_the_last_stop_was(built, monkeypatch):
     debugging = rounds_of(built(level="O2"), 2_000, grid=128)
     debugging.history._spread = 1 << 20  # as if one checkpoint took long

@@ -219,7 +219,7 @@ SPECIAL = [
 ]
 
 
-@for_each("level, every", ("O0", 5), pytest.param("O0", 1, marks=SLOW), pytest.param("O2", 1, marks=SLOW))
+@for_each("level, every", ("O0", 15), pytest.param("O0", 1, marks=SLOW), pytest.param("O2", 1, marks=SLOW))
 def test_a_condition_of_waves_and_lanes_is_what_it_is_in_each_lane(built, level, every):
     """Some names have one value for all waves, some one for each wave, some one for each lane."""
     running = Running(started(built("gfx1100", level), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4}))
@@ -674,14 +674,14 @@ def test_a_trace_of_a_wave_that_jumps_where_no_code_is(built):
 
 
 TRACED = [
-    ("mixed", ["zeros(64, i8)", 2]), pytest.param("stacks", ["zeros(64)", "arange(64)"], marks=SLOW),
-    pytest.param("saxpy", ["ones(64)", "ones(64)", 2, 64], marks=SLOW), pytest.param("structs", None, marks=SLOW),
+    ("mixed", ["zeros(64, i8)", 2]), ("stacks", ["zeros(64)", "arange(64)"]),
+    ("saxpy", ["ones(64)", "ones(64)", 2, 64]), ("structs", None),
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel, args", TRACED)
-@for_each("key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), ("gfx90a", "O2"))))
-@pytest.mark.sampled(4)
+@for_each("key", ("gfx90a", "O0"), ("gfx1100", "O0"), ("gfx90a", "O2"))
 def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args, monkeypatch):
     traces = []
     for is_quick in (True, False):

@@ -47,7 +47,7 @@ def cases(source):
         yield kernel, args, {"grid": 512, "work_group": 128}
 
 
-PARTS = 26
+PARTS = 52
 """So many tests share the kernels of a build: each has some of every source."""
 TARGETS = *races.TARGETS, "gfx900"
 QUICK_BUILD = "gfx1100", "O0", "-DFAULTY", 0

@@ -19,7 +19,7 @@ QUICK = [
     ("gfx1100", "O2", "tiles", "race"),
     ("gfx1100", "O2", "tiles", "align,barrier,race,wait"),
     ("gfx90a", "O0", "recursive", "align,barrier"),
-    ("gfx1200", "O0", "parting", "wait"),
+    ("gfx1200", "O2", "parting", "wait"),
     ("gfx803", "O0", "col", "align,barrier,race,wait"),
 ]
 RUNS = dict.fromkeys([*QUICK, *((*each, CHECKS[number % len(CHECKS)]) for number, each in enumerate(in_turn(3)))])

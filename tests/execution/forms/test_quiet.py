@@ -58,7 +58,7 @@ CASES = [
 ]
 
 
-QUICK = 1, 5, 10
+QUICK = 5, 10
 """The cases that are also tested without the slow ones, on one processor."""
 
 

@@ -106,7 +106,8 @@ def test_work_groups_do_the_same_at_once(build, phases, processor, level, kernel
         assert phases
 
 
-@pytest.mark.parametrize("processor", ["gfx90a", pytest.param("gfx1100", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
 def test_atomic_operations_of_all_work_groups_are_exact(atomics, phases, processor):
     rounds = 10 * ROUNDS  # as long as threads need to disturb each other
     args = np.zeros(3, np.uint32), np.zeros(2, np.uint64), np.zeros(1, np.int32), rounds

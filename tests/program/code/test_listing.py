@@ -108,7 +108,7 @@ def test_big_endian_code(require_tool):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", AMDGPU)
+@pytest.mark.parametrize("name", AMDGPU[::8])
 def test_the_assembler_of_llvm_reads_code_as_llvm_objdump_does(name, require_tool):
     file = opened(str(FIXTURES / name))
     machine = machine_of(file.image, file.target.target)
