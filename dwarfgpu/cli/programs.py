@@ -232,7 +232,7 @@ class _Chosen:
         """What chose one of them."""
 
     def has(self, launch: HostLaunch) -> bool:
-        """Return whether a launch is one of them."""
+        """Return whether the options choose a launch."""
         is_named = not self._kernels or bool(self._kernels & {launch.short_name, launch.kernel})
         return is_named and (not self._numbers or launch.number in self._numbers)
 

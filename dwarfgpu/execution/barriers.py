@@ -66,7 +66,7 @@ class NamedBarriers:
         self.groups, self.allocated = groups, allocated
         self.members, self.signals = np.zeros((2, len(allocated), NAMED + 1), np.int64)
         self.joined = np.zeros(len(groups), np.int64)
-        """The barrier that each wave has joined; 0 is none."""
+        """The number of the barrier that each wave has joined; 0 if it has joined none."""
         self.complete, self.is_waited = np.zeros((2, len(groups)), bool)
         """Whether the barrier of a wave is complete, and whether the wave waits for it."""
 

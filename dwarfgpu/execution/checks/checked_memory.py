@@ -123,7 +123,7 @@ class CheckedMemory(MemoryAccess):
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
         self._behind_local: set[int] = set()
-        """Instructions directly behind waits for stores to global memory, and for local memory."""
+        """The instructions that follow a wait for stores to global memory, and those that follow one for local memory."""
         self._instructions: dict[int, GpuInstruction] = {}
         self._updates = UpdatesOfLoads(self.instruction, generation)
         self._sites: dict[int, int] = {}
@@ -379,9 +379,11 @@ class CheckedMemory(MemoryAccess):
         self.races.begin(batch, self._sites[address], issued)
         others = self.bounds, self.align
         self.bounds = self.align = None  # they have looked at it already
-        for space, size, places in parts:
-            self._tell_of_part(batch, space, size, places)
-        self.bounds, self.align = others
+        try:
+            for space, size, places in parts:
+                self._tell_of_part(batch, space, size, places)
+        finally:
+            self.bounds, self.align = others
 
     def _tell_of_part(self, batch: Any, space: str, size: int, places: Lanes) -> None:
         if not space:

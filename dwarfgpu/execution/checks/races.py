@@ -317,7 +317,7 @@ class RaceCheck(KeptState):
         self.most_rows = max(MANY_ROWS, 2 * len(kept))
 
     def number_as_local(self, batch: WaveBatch) -> None:
-        """Count the instruction as one of local memory, which a flat one turns out to be, but none that is late."""
+        """Count a flat instruction as one of local memory, where it turns out to access that; a late one is not counted."""
         if self.queues[self.now] or self.kinds[self.now] == self.order.local:
             return
         if not self.first:

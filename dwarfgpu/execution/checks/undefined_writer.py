@@ -135,7 +135,10 @@ def as_number(value: Lanes) -> Any:
 
 
 def undefined_elements(words: list[Lanes], rest: Lanes, count: int, source_bits: int, target_bits: int) -> list[Lanes]:
-    """Return the undefined bits of converted elements: all of one if a bit of it is, or one that counts for all."""
+    """Return the undefined bits of converted elements.
+
+    All bits of an element are undefined if one bit of its source is, or one of an operand that all elements need.
+    """
     codes = codes_of(np.stack(np.broadcast_arrays(*words), axis=-1), source_bits)[..., :count]
     flags = (codes != 0) | (rest != 0)[..., None]
     kind = np.dtype(f"u{max(target_bits // 8, 1)}").type
@@ -276,7 +279,7 @@ class PropagationWriter:
                 self.bits.set_scalar(next(destinations), f"as_number(e[{number}])", bits)
 
     def _elements(self, count: int, source_bits: int, target_bits: int) -> None:
-        """Write a conversion of elements side by side in registers, each of which makes one of the result."""
+        """Write a conversion of elements that are packed in registers: each makes one element of the result."""
         instruction, target = self.instruction, self.instruction.destinations[0]
         first, *others = (each for number in range(3) if (each := instruction.operand(f"src{number}")) is not None)
         words = ", ".join(cell(first, number) for number in range(max(first.count, 1)))

@@ -66,7 +66,7 @@ class UpdatesOfLoads:
         return followed.found
 
     def _step(self, at: int) -> FollowedInstruction | None:
-        """Return an instruction that is followed, if it is one."""
+        """Return the instruction at an address, or None if it need not be followed."""
         if at not in self._known:
             try:
                 instruction = self._instruction_at(at)

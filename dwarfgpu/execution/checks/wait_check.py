@@ -95,7 +95,7 @@ class WaitCheck(KeptState):
         self.loaded = set[Register](self.of_forms)
         """The registers of which any wave may have a load that is to be looked at."""
         self.latest = np.zeros((count, ROWS), np.int32)
-        """By wave and row of a register, the number of the latest instruction that loads it, 0 for none."""
+        """By wave and row of a register, the number of the latest instruction that loads it, or 0."""
         self.numbers = np.zeros((count, ROWS, 2), np.int64)
         """The number of its access in each of two counters at most, with `NUMBER_BITS`."""
 

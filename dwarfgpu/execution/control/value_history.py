@@ -368,7 +368,7 @@ class ValueHistory:
         is_same = self._unlocated.isdisjoint(waves) if is_located else self._unlocated.issuperset(waves)
         return is_same and all(self._where.get(wave) == where for wave in waves)
 
-    def has_missed(self, batch: WaveBatch, _count: Any) -> None:
+    def has_missed(self, batch: WaveBatch) -> None:
         """Take note that waves have executed instructions unseen."""
         self._missed.update(batch.waves.tolist())
 

@@ -35,8 +35,8 @@ class QuietObserver(Protocol):
     def has_seen(self, batch: WaveBatch) -> bool:
         """Return whether waves may go on where they are without a look."""
 
-    def has_missed(self, batch: WaveBatch, count: Any) -> None:
-        """Take note that waves have executed so many instructions unseen: a number, or one for each wave."""
+    def has_missed(self, batch: WaveBatch) -> None:
+        """Take note that waves have executed instructions unseen."""
 
 
 class QuietCode:
@@ -77,7 +77,7 @@ class QuietCode:
         return batch.pc not in self.stops and all(each.has_seen(batch) for each in self.observers)
 
     def passed(self, batch: WaveBatch, count: Any) -> None:
-        """Tell the observers what waves have executed."""
+        """Tell the observers that waves have executed so many instructions: a number, or one for each wave."""
         self._runs, self._executed = self._runs + 1, self._executed + int(np.max(count))
         for each in self.observers:
-            each.has_missed(batch, count)
+            each.has_missed(batch)
