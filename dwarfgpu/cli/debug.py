@@ -179,6 +179,7 @@ input.""",
         (
             *(MAYBE_FILE, *KERNEL, evolve(SIZES[0], is_required=False), *SIZES[1:], *HOW_LAUNCHED),
             *(MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
+            option("-target NAME", "with --args: the processor, as `exec` takes it; repeatable", is_many=True),
         ),
     ),
     "compile": ShellCommand(

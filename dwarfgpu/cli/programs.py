@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOOKS = ("trace", "wave", "lane", "watch", "history")
 """The options that say what is shown of the waves of a launch."""
 OF_ONE_RUN = (*LOOKS, "profile", "core", "break_at_fault")
-NOT_DEBUGGED = ("target", "kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds")
+NOT_DEBUGGED = ("kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds")
 """The options that `--break-at-fault` does not take."""
 OUTPUT, STATUS = "output", "exit status"
 """The results of a program."""
@@ -215,7 +215,7 @@ def words_to_fault(options: Any) -> list[str]:
     for name in NOT_DEBUGGED:
         if getattr(options, name):
             raise UsageError(f"--break-at-fault leads to the debugger, and takes no --{name}")
-    given = ["--permissive"] * options.permissive
+    given = [*(f"--target={each}" for each in options.target or ()), *["--permissive"] * options.permissive]
     given += [] if options.check is None else [f"--check={options.check}"]
     given += [] if options.seed is None else [f"--seed={options.seed}"]
     return [*given, "-ex", "continue", "--args", options.program, *options.rest]
@@ -281,9 +281,6 @@ def _program(
     device = _device(options, options.check, seed)
     device.execute, device.is_checked, device.is_lazy = execute, chosen.has, options.lazy
     device.is_traced = lambda launch: options.trace == "lines" and options.check is None and chosen.has(launch)
-    if options.target:
-        device.target, *others = options.target
-        device.others = (*others,)
     program = kind(number, device, report.problem)
     device.report_launch = reported
     return program
@@ -292,7 +289,11 @@ def _program(
 def _device(options: Any, check: str | None, seed: int | None) -> ProgramDevice:
     from dwarfgpu.runtimes.device import ProgramDevice
 
-    return ProgramDevice(check=check, seed=seed, permissive=options.permissive)
+    device = ProgramDevice(check=check, seed=seed, permissive=options.permissive)
+    if options.target:
+        device.target, *others = options.target
+        device.others = (*others,)
+    return device
 
 
 def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = False) -> None:
@@ -300,6 +301,7 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
     from dwarfgpu.questions.execution import OF_LAUNCHES, KernelRun
     from dwarfgpu.runtimes.debugged import DebuggedProgram
     from dwarfgpu.runtimes.report import ProgramReport
+    from dwarfgpu.runtimes.started import check_system
 
     for name in ("file", "kernel", "grid", "state"):
         if getattr(options, name) is not None:
@@ -308,13 +310,15 @@ def begin_debugging(options: Any, debugger: Debugger, *, is_started: bool = Fals
     if options.check is not None:
         debugger.settings.set(check, options.check)
     run = debugger.state_of(KernelRun)
-    words, output = [*options.rest], debugger.output
-    words[:1] = [_program_of(word, (), "0") for word in words[:1]]
+    words, output, targets = [*options.rest], debugger.output, options.target or ()
+    check_system(targets)
+    words[:1] = [_program_of(word, targets, "0") for word in words[:1]]
 
     def device() -> ProgramDevice:
         return _device(options, {"off": None}.get(debugger.settings[check], debugger.settings[check]), options.seed)
 
-    program = DebuggedProgram(words, lambda: run.points, ProgramReport(words[0], output.line, output), device)
+    report = ProgramReport(words[0], output.line, output)
+    program = DebuggedProgram(words, lambda: run.points, report, device, targets=targets)
     run.whole, debugger.host_calls, debugger.ask_host = program, program.calls, program.ask
     code = program.code()
     if code is not None:

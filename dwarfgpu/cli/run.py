@@ -251,6 +251,11 @@ def _other(name: str, words: list[str]) -> Any:
         from dwarfgpu.cli.programs import begin_debugging
 
         options.begin = partial(begin_debugging, options)
+    elif name == "debug" and options.target:
+        raise UsageError(
+            "--target names the processor of a program that follows --args",
+            hint="a kernel has that of its file: k.cl@gfx90a",
+        )
     if name == "exec" and options.break_at_fault:
         from dwarfgpu.cli.programs import words_to_fault
 

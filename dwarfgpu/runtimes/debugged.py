@@ -45,6 +45,7 @@ class DebuggedProgram:
         report: ProgramReport,
         device: Callable[[], ProgramDevice],
         *,
+        targets: Sequence[str] = (),
         output: int | None = None,
         is_interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -56,7 +57,7 @@ class DebuggedProgram:
         self.status: int | None = None
         """The exit status, once it has ended."""
         self._points, self._report, self._device = points, report, device
-        self._output, self._is_interrupted = output, is_interrupted
+        self._targets, self._output, self._is_interrupted = targets, output, is_interrupted
         self._path = shutil.which(words[0]) or words[0]
         self._programs: list[Program] | None = None
         self._started: StartedProgram | None = None
@@ -79,7 +80,9 @@ class DebuggedProgram:
         self.end()
         self.launches.clear()
         self.status = None
-        self._started = StartedProgram(self.words, self._new_process, debug=True, is_apart=True, output=self._output)
+        self._started = StartedProgram(
+            self.words, self._new_process, targets=self._targets, debug=True, is_apart=True, output=self._output
+        )
 
     def end(self) -> None:
         """End the program."""

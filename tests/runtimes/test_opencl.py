@@ -454,6 +454,16 @@ def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str],
     assert "n = 1" in lines
 
 
+def test_the_processor_of_a_debugged_program(require_tool: Callable[[str], str]) -> None:
+    require_tool("gcc")
+    script = sys.executable, PROGRAMS / "script.py", "CDLL"
+    words = "-batch", "-nx", "-ex", "run", "-ex", "info machine", "--args", *script
+    assert "gfx942, 1 wave" in dwarfgpu("debug", "--target", "gfx942", *words).stdout
+    assert "MEMORY_VIOLATION" in dwarfgpu("exec", "--break-at-fault", "--target", "gfx942", *script).stdout
+    refused = dwarfgpu("debug", "--target", "gfx942", "k.cl")
+    assert "--target names the processor of a program that follows --args" in refused.stderr
+
+
 @pytest.mark.slow
 def test_a_program_under_the_debugger(built: Callable[[str], Path]) -> None:
     """Variables are there, since nothing is optimized; and of several programs each has its own code."""

@@ -123,7 +123,7 @@ class CheckedMemory(MemoryAccess):
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
         self._behind_local: set[int] = set()
-        """The instructions that follow a wait for stores to global memory, and those that follow one for local memory."""
+        """The instructions behind waits for stores to global memory, and those behind waits for local memory."""
         self._instructions: dict[int, GpuInstruction] = {}
         self._updates = UpdatesOfLoads(self.instruction, generation)
         self._sites: dict[int, int] = {}

@@ -317,7 +317,7 @@ class RaceCheck(KeptState):
         self.most_rows = max(MANY_ROWS, 2 * len(kept))
 
     def number_as_local(self, batch: WaveBatch) -> None:
-        """Count a flat instruction as one of local memory, where it turns out to access that; a late one is not counted."""
+        """Count a flat instruction as one of local memory, where it turns out to access that, unless it is late."""
         if self.queues[self.now] or self.kinds[self.now] == self.order.local:
             return
         if not self.first:
