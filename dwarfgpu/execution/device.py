@@ -8,7 +8,7 @@ for a while and the others stay.
 
 from __future__ import annotations
 
-import signal
+import _signal  # type: ignore[import-not-found]  # `signal` makes enums of what it is given, in each run
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -838,10 +838,12 @@ class Device:
         A group is whole if all its waves are there that have not ended, and none has signalled that it is at a barrier.
         """
         groups = self._groups[waves]
-        bounds = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(waves))
+        starts = np.ones(len(groups) + 1, bool)
+        np.not_equal(groups[1:], groups[:-1], out=starts[1:-1])
+        bounds = np.flatnonzero(starts)
         own = groups[bounds[:-1]]
         is_free = self.generation < 12 or (self.barriers.has_barrier & (self.barriers.signals == 0))[own]
-        return bounds, (np.diff(bounds) == self._alive[own]) & is_free
+        return bounds, (bounds[1:] - bounds[:-1] == self._alive[own]) & is_free
 
     def code_around(self, pc: int) -> range:
         """Return the addresses of the piece of memory with an instruction; of no other one where there is no code."""
@@ -1107,13 +1109,13 @@ def interruptible(device: Device) -> Iterator[None]:
 
     def stop(_number: int, _frame: Any) -> None:
         device.interrupt()
-        signal.signal(signal.SIGINT, before)
+        _signal.signal(_signal.SIGINT, before)
 
-    before = signal.signal(signal.SIGINT, stop) or signal.default_int_handler
+    before = _signal.signal(_signal.SIGINT, stop) or _signal.default_int_handler
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        _signal.signal(_signal.SIGINT, before)
 
 
 @cache

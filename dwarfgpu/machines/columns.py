@@ -66,8 +66,8 @@ class RegisterFile:
 
     def copy(self) -> RegisterFile:
         """Return the same registers with contents of their own."""
-        known = None if self._known is None else self._known.with_rows(0)
-        return RegisterFile(self.registers, self._cells.with_rows(0), known, is_by_wave=self._is_by_wave)
+        known = None if self._known is None else self._known.copy()
+        return RegisterFile(self.registers, self._cells.copy(), known, is_by_wave=self._is_by_wave)
 
     @property
     def data(self) -> Array:
@@ -271,6 +271,10 @@ class Cells:
     def shaped(self, *shape: int) -> Cells:
         """Return the same cells in other dimensions."""
         return Cells(self.kind, shape, self.buffer)
+
+    def copy(self) -> Cells:
+        """Return cells with the same numbers in memory of their own."""
+        return Cells(self.kind, self.shape, memoryview(bytearray(self.buffer)))
 
     def with_rows(self, count: int, data: bytes | None = None) -> Cells:
         """Return a copy with more rows at the end, of zeros or of some bytes."""

@@ -59,7 +59,7 @@ class WaveStates:
         numbers = np.arange(count, dtype=np.int64)
         self._memory = memory.local, memory.scratch
         self._places = [
-            (place // 8, np.broadcast_to(np.asarray(value, np.int64), count))
+            (place // 8, np.full(count, value, np.int64))
             for place, value in (
                 (Place.LOCAL, address_of(memory.local.data) + memory.group_of * memory.local_size),
                 (Place.LOCAL_SIZE, memory.local_size),
