@@ -344,6 +344,7 @@ def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
     assert "verdict: no findings (4 of the baseline)" in " ".join(out.split())  # without its source there are no steps
 
 
+@pytest.mark.slow
 def test_what_a_kernel_was_launched_with_is_shown():
     _status, out, _err = run("judge", OPTIMIZED[1], "saxpy")
     text = " ".join(out.split())

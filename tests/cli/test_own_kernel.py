@@ -100,8 +100,8 @@ def test_no_instruction_of_its_beginning_gives_a_kernel_wrong_arguments(built, b
     assert "n = 128" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS[:1], ids="-".join)
-@pytest.mark.sampled(4)
 def test_lines_show_variables_of_their_own_function(launch, build):
     status, out, _err = launch(*build, "--trace=lines", "--lane", "2")
     lines = out.splitlines()
@@ -160,8 +160,8 @@ def test_a_watched_expression_without_a_value_names_the_variable(launch):
     assert "had no value where a line began: lid: it has no location at" in " ".join(out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
-@pytest.mark.sampled(4)
 def test_local_memory_is_seen_without_optimization(launch, processor):
     status, out, _err = launch(processor, "O0", "--break", "segments.cl:18", "--if", "lid == 5 && cells[lid] == 2")
     assert (status, "lane 5" in out, "wave 1" in out or "1:1:1:1" in out) == (0, True, True)

@@ -232,9 +232,9 @@ CHECKS = {
 RULE = {"verify": "list-outside", "judge": "statement-parameter", "memmodel": "order-wait-before"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("judged_once")
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.sampled(6)
 def test_findings_are_chosen_alike_by_every_check(check, tmp_path):
     words, rule = CHECKS[check], RULE[check]
     part = rule.partition("-")[0]

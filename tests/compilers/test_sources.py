@@ -584,6 +584,7 @@ def test_mathematics(tmp_path, kind, most, file, frame, level):
     assert compared > 4000
 
 
+@pytest.mark.slow
 def test_sincos_does_not_call_itself_when_clang_joins_sin_and_cos(tmp_path):
     text = "kernel void f(global double *o) { double c; float d; *o = sincos(*o, &c) + c + sincos((float)*o, &d) + d; }"
     for level in "02":

@@ -177,6 +177,7 @@ end:
 """
 
 
+@pytest.mark.slow
 @for_each("jit", "off", "on")
 def test_branches_to_far_code(require_tool, tmp_path, jit):
     """LLVM branches there and back with s_add_pc_i64, whose distance is from the next instruction on."""
@@ -396,6 +397,7 @@ kernel void many(global const uint *in, global uint *out)
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_with_more_than_256_registers(require_tool, tmp_path):
     source, path = tmp_path / "many.cl", str(tmp_path / "many.co")
     source.write_text(MANY)

@@ -70,6 +70,7 @@ def test_values_of_all_types(run):
     assert run(f"print -lane 3-4 ${number}") == f"${len(seen) + 1} = {{[3]=3000, [4]=4000}}\n"
 
 
+@pytest.mark.slow
 def test_pointers_and_what_is_in_memory(run):
     texts = dict(returned(run, "a_pointer", *UNKNOWN, "nothing"))
     assert int(re.search(r"Value returned is \$1 = .*0x(\w+)", texts["a_pointer"])[1], 16) % 0x100 == 4 * LANE

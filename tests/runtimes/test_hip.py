@@ -288,6 +288,7 @@ def test_race(built: Callable[[str], Path]) -> None:
     assert "launched at wrong.hip:20 in main" in said
 
 
+@pytest.mark.slow
 def test_lines_and_values_of_launches(built: Callable[[str], Path], tmp_path: Path) -> None:
     """As `run` shows them, for the chosen launches; a name that all lack is an error."""
     done = dwarfgpu("exec", "--trace=lines", "--lane=3", "--launch=1", built("steps"))

@@ -124,7 +124,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[str]
     return build
 
 
-@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
+@pytest.mark.parametrize("processor", ["gfx1100", pytest.param("gfx90a", marks=pytest.mark.slow)])
 def test_a_right_program(built: Callable[[str], Path], processor: str) -> None:
     done = dwarfgpu("exec", "--target", processor, built("opencl"))
     assert done.stdout == RIGHT.format(processor)

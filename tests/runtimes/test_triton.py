@@ -94,6 +94,7 @@ def running(package: str) -> Iterator[Runs]:
         yield run
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(run: Runs, tmp_path: Path) -> None:
     """The finding is that of both pages, the fault names the same array, and the mended script is right."""
     source = (ROOT / "dwarfgpu/examples/softmax.py").read_text()
@@ -142,6 +143,7 @@ def test_a_kernel_runs_and_a_wrong_one_is_found(run: Runs) -> None:
     assert "work-item" not in text
 
 
+@pytest.mark.slow
 def test_the_same_kernel_in_two_modules(run: Runs, tmp_path: Path) -> None:
     """Each has its own place in memory, and lines there."""
     (tmp_path / "kernels.py").write_text((PROGRAMS / "add.py").read_text().partition("x, y, out = ")[0])
@@ -216,6 +218,7 @@ def test_kernels_compute_what_numpy_does(run: Runs) -> None:
     assert done.stdout.splitlines() == [f"{name}: right" for name in QUICK], done.stderr
 
 
+@pytest.mark.slow
 def test_kernels_that_need_what_gfx1250_adds(run: Runs) -> None:
     """Buffers, asynchronous copies, products with scales, bf16 and narrow numbers, and tiles of tensors."""
     names = "matmul_f16", "matmul_scaled", "narrow_floats", "add_bf16", "descriptors", "descriptors_in_kernels"
@@ -302,7 +305,8 @@ def test_elements_of_tensors() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("processor", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
 def test_variables_are_what_numpy_computes(run: Runs, processor: str) -> None:
     done = run(PROGRAMS / "tensors.py", processor)
     rows = [line.split(": ") for line in done.stdout.splitlines()]
@@ -313,21 +317,14 @@ def test_variables_are_what_numpy_computes(run: Runs, processor: str) -> None:
         assert text.endswith("elements, 0 wrong"), text
 
 
-@pytest.mark.parametrize(
-    "processor, names",
-    [
-        ("gfx942", ("parts", "shared", "halves")),
-        *(
-            pytest.param(name, ("one", "parts", "shared", "halves"), marks=pytest.mark.slow)
-            for name in ("gfx942", "gfx1100")
-        ),
-    ],
-)
-def test_buffers_in_shared_memory_are_what_numpy_computes(run: Runs, processor: str, names: tuple[str, ...]) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+def test_buffers_in_shared_memory_are_what_numpy_computes(run: Runs, processor: str) -> None:
     """In each class of layouts, at several stops; where another buffer has the memory, nothing is shown."""
+    names = ["one", "parts", "shared", "halves"]
     done = run(PROGRAMS / "buffers.py", processor, *names)
     rows = [line.split(": ") for line in done.stdout.splitlines()]
-    assert [row[0] for row in rows] == [*names], done.stderr
+    assert [row[0] for row in rows] == names, done.stderr
     for _name, text in rows:
         shown, asked = text.partition(", ")[2].split(" elements")[0].split(" of ")
         assert shown == asked
@@ -341,6 +338,7 @@ def test_all_kernels_compute_the_same_with_variables(run: Runs) -> None:
     assert done.stdout.count(": right") == 34
 
 
+@pytest.mark.slow
 def test_memory_that_is_read_only_or_of_another_tensor(run: Runs) -> None:
     """Pointers are followed from arguments that hardware loads into registers, and from arrays of pointers.
 
@@ -358,6 +356,7 @@ def test_faults_are_named_by_line_and_tensor(run: Runs) -> None:
     assert done.stdout.count(": named") == 27
 
 
+@pytest.mark.slow
 def test_variables_in_the_debugger(run: Runs) -> None:
     commands = ("break add.py:18", "run", "info args", "print b[0:4]", "print at[2] + 1", "print at[300]", "whatis a")
     done = debugged(run, *commands)
@@ -370,6 +369,7 @@ def test_variables_in_the_debugger(run: Runs) -> None:
         assert part in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_buffers_in_the_debugger(run: Runs) -> None:
     """Its layout is swizzled, and it is a part of a larger one."""
     commands = ("break transpose.py:25", "run", "print tile[3][0:4]", "print turned[5, 3]", "whatis turned",
@@ -403,6 +403,7 @@ def test_a_device_of_a_script_is_none_of_exec(monkeypatch: pytest.MonkeyPatch) -
         dwarfgpu.triton.use()
 
 
+@pytest.mark.slow
 def test_going_back_stops_where_a_watched_tensor_was_assigned(run: Runs) -> None:
     commands = "break add.py:18 if nosuch", "break add.py:18", "run", "delete", "watch b[3]", *2 * ("reverse-continue",)
     done = debugged(run, *commands)
@@ -411,6 +412,7 @@ def test_going_back_stops_where_a_watched_tensor_was_assigned(run: Runs) -> None
     assert done.stdout.count("New value") == 1
 
 
+@pytest.mark.slow
 def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:
     """A kernel is entered where its parameters are set; no stop is between two values."""
     commands = ("break add", "run", "info args", "watch b[3]", *4 * ("continue",))
@@ -425,6 +427,7 @@ def test_a_tensor_is_watched_before_it_is_assigned(run: Runs) -> None:
     assert done.stdout.count("New value = 1\n") == done.stdout.count("New value") == 2
 
 
+@pytest.mark.slow
 def test_an_editor_shows_and_watches_tensors(run: Runs) -> None:
     """They cannot be assigned to; one that is not assigned yet can be watched."""
     client = LocalClient()

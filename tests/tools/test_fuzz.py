@@ -10,10 +10,8 @@ from collections import Counter
 import pytest
 from fuzz import __main__ as command
 from fuzz import files, fleet, frame, functions, judged, kernels, made, memory_model, pages, running
-from fuzz.damage import BUNDLE, Damaged, Edit, Original, any_kind, mutate
+from fuzz.damage import BUNDLE, Edit, Original, any_kind, mutate
 
-from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
-from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
 from tests.builders.parameters import every, for_each, share
 from tools.fixtures import FOLDER, ROOT
@@ -138,29 +136,6 @@ def test_every_built_fixture_is_chosen():
 def test_a_wrong_name_is_a_usage_error(words, capsys):
     assert raised(SystemExit, command.main, [*words, "--count", "1"]).code == 2
     assert "error: " in capsys.readouterr().err
-
-
-def test_compressed_bundles_have_the_bundle_as_a_layer():
-    for name in ("containers/zlib-v1.ccob", "containers/zstd-v3.ccob"):
-        original = Original((FOLDER / name).read_bytes())
-        assert original.apply([Edit(BUNDLE, 0, 1, b"x")])[:4] == COMPRESSED_MAGIC
-        assert original.layers[BUNDLE].data.startswith(b"__CLANG_OFFLOAD_BUNDLE__")
-    host = Original((FOLDER / "containers/hip-program-compressed.x86_64").read_bytes())
-    assert Image(host.apply([Edit(BUNDLE, 0, 1, b"x")])).section(".hip_fatbin").offset == len(host.data)
-
-
-def test_a_name_makes_the_same_input():
-    subject = Damaged("asm/lane-pc.gfx90a.w64.co")
-    first, again = (subject.content(frame.Chance("7/1")) for _ in range(2))
-    assert first == again != subject.data
-    assert len(first) == len(subject.data)
-    every_step = frame.Chance("7/1")
-    subject.content(every_step)
-    without = frame.Chance("~".join(["7/1", *map(str, range(every_step.steps))]))
-    assert subject.content(without) == subject.data
-    first, second = (kernels.source(kernels.kernels("seed", 3)) for _ in range(2))
-    assert first == second
-    assert first != kernels.source(kernels.kernels("other", 3))
 
 
 @for_each("drive, count", (judged.DRIVE, 5), (memory_model.DRIVE, 5), (fleet.DRIVE, 20))

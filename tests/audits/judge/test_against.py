@@ -544,6 +544,7 @@ kernel void called(global int *out) {
 """
 
 
+@pytest.mark.slow
 def test_a_call_needs_no_variable_of_the_call_before(require_tool, tmp_path):
     """Behind its last use a parameter has no location, and the next call of the loop names it again."""
     (tmp_path / "k.cl").write_text(CALLED)

@@ -144,6 +144,7 @@ def test_nothing_is_blamed_for_what_came_in(built, kernel, value):
     assert [row.message for row in rows] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["O0", "O2"])
 def test_infinities_on_purpose_are_no_finding(built, level):
     assert found(built("cl", "gfx942", level), "softmax") == ()
@@ -221,6 +222,7 @@ KERNEL(with_scale)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1200", "gfx1250"])
 def test_a_number_that_is_too_large_for_8_bits(require_tool, tmp_path, target):
     """A mended one fits; one that was infinite or a NaN before is not blamed; nor one that saturates."""

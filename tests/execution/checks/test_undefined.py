@@ -124,10 +124,8 @@ def found_of_padded(path, kernel):
     return check_report(running).findings
 
 
-@pytest.mark.parametrize(
-    "target, level", [("gfx1100", "O0"), ("gfx90a", "O2"), pytest.param("gfx942", "O0", marks=pytest.mark.slow)]
-)
-@pytest.mark.sampled(4)
+@pytest.mark.slow
+@pytest.mark.parametrize("target, level", [("gfx1100", "O0"), ("gfx90a", "O2"), ("gfx942", "O0")])
 def test_padding_counts_as_written(require_tool, tmp_path, target, level):
     """C 6.2.6.1 (6): it has no value, so nobody reads it; whoever copies all bytes of a structure copies it, too."""
     right, wrong = (

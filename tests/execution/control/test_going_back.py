@@ -349,6 +349,7 @@ def test_a_search_executes_the_past_a_few_times_and_asks_only_where_the_last_sto
     assert counts["asked"] < 500  # of 8,000 times
 
 
+@pytest.mark.slow
 def test_steps_back_do_not_stop_at_breakpoints(built, monkeypatch):
     debugging = rounds_of(built(), 400)
     assert debugging.go_on().has_ended

@@ -178,6 +178,7 @@ def test_nor_are_the_members_of_a_structure_that_has_one_set(source):
     assert (7, ["r = {sum = 6, most = 7}", "returns 13"]) in found
 
 
+@pytest.mark.slow
 def test_a_declaration_in_a_loop_shows_the_value_that_it_gives_once_more(source):
     source = source.with_name("again.cl")
     source.write_text(

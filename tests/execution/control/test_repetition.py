@@ -74,6 +74,7 @@ def test_the_report_has_the_condition_and_its_values(built):
     assert found.has_failed
 
 
+@pytest.mark.slow
 def test_a_debugger_ends_the_loop_or_goes_back(built):
     done = launched(built("gfx1100", "O0"), "spins", {"flag": "zeros(1)", "out": "zeros(128)"})
     debugging = Debugging(done)
@@ -87,6 +88,7 @@ def test_a_debugger_ends_the_loop_or_goes_back(built):
     assert done.buffers["out"].tolist() == [1] * 128
 
 
+@pytest.mark.slow
 def test_the_order_of_waves_does_not_depend_on_looking(built, monkeypatch):
     args = {"out": np.zeros(128, np.int32), "in": np.arange(1, 129, dtype=np.int32), "n": 128}
     orders = []

@@ -183,6 +183,7 @@ CONDITIONS = [
     "-1 < u", "4294967295 == u * 4294967296 - 1", "d - 200 < 0", "t * t > i", "m", "+c", "k == 2u"]  # fmt: skip
 
 
+@pytest.mark.slow
 @for_each(
     "key", ("gfx90a", "O0"), *(pytest.param(key, marks=SLOW) for key in (("gfx1100", "O0"), WAVE64, ("gfx90a", "O2")))
 )
@@ -716,10 +717,8 @@ def launched(path, **changed):
     return launch(machine, path, "structs", grid=(8,), work_group=(8,), args=args)
 
 
-@for_each("processor",
-    "gfx90a",
-    "gfx1100",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200")))  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx900", "gfx90a", "gfx1030", "gfx1100", "gfx1200"])
 def test_structures_by_value_and_in_memory(built, processor):
     run = launched(built(processor))
     assert run.machine.run().has_ended

@@ -271,6 +271,7 @@ def test_lanes_that_never_execute_a_declaration_have_no_value(compiled):
     assert sorted(each for row in rows for each in row["values"] if each is not None) == [*range(5, 45)]
 
 
+@pytest.mark.slow
 def test_what_only_the_frame_can_tell(source):
     rows = rows_of(source, "sum")
     assert (at_line(rows, 1), at_line(rows, 3)) == ([], [[0.0] * 32])
@@ -281,6 +282,7 @@ def test_what_only_the_frame_can_tell(source):
     assert at_line(rows_of(source, "in[at]"), 4)[1][:12] == [*map(float, range(3, 12)), None, None, None]
 
 
+@pytest.mark.slow
 def test_text_table_and_arrays_have_the_same_rows(source, tmp_path):
     rows = rows_of(source, "at")
     paths = [tmp_path / name for name in ("h.csv", "h.npz")]
@@ -407,6 +409,7 @@ def test_the_present_value_is_the_last_row(source):
     assert [row.split()[1:] for row in rows] == [["1:1:1:1", "w.cl:3", "0"], ["1:1:1:1", "w.cl:6", "7"]]
 
 
+@pytest.mark.slow
 def test_many_rows_are_in_the_file_alone(source, tmp_path):
     path = tmp_path / "h.csv"
     words = "--grid=2048", "--work-group=64", SIZES[2], "out=zeros(2048)", SIZES[4], "--watch=i", f"--history={path}"
@@ -451,6 +454,7 @@ def test_the_debugger_shows_the_history_of_the_selected_lane(source):
     assert [row.split()[1:3] for row in element] == [["1:1:1:1", "(before)"]]
 
 
+@pytest.mark.slow
 def test_equal_waves_are_one_row_of_text_and_of_json(source):
     rows = rows_of(source, "n")
     assert [row["waves"] for row in rows] == [["1:1:1:1", "1:1:1:2"]]
@@ -561,6 +565,7 @@ def test_a_trace_of_optimized_code_names_the_command_that_does_not_optimize(sour
     assert re.search(r"w\.cl walk \.\.\. --trace=lines` compiles it with -O0", run(*words, "-O2").stderr)
 
 
+@pytest.mark.slow
 def test_an_element_that_no_lane_stores_to_is_said_to_be_one(compiled):
     source = compiled(
         "skips.cl", "kernel void skips(global int *o, int n) { int i = get_global_id(0); if (i != n) o[i] = 0; }"

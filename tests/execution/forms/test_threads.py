@@ -142,7 +142,7 @@ def test_global_atomic_operations_are_those_of_the_host(atomics, monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["tickets", "waits", "floats"])
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("processor", some_slow(["gfx90a", "gfx942", "gfx1100", "gfx1200"], quick=["gfx1200"]))
 def test_threads_are_used_where_order_makes_no_difference_or_if_asked_for(atomics, phases, processor, kernel):
     """What other work-groups have done before is seen by atomics that return it, and by loops that wait for it."""
     size = COUNT * ROUNDS if kernel == "tickets" else COUNT

@@ -327,7 +327,10 @@ kernel void later(global atomic_int *flag, global int *y) {
 """
 
 
-@pytest.mark.parametrize("kernel, count, most", [("later", 128, 400_000), ("later_group", 512, 1_000_000)])
+@pytest.mark.parametrize(
+    "kernel, count, most",
+    [("later", 128, 400_000), pytest.param("later_group", 512, 1_000_000, marks=pytest.mark.slow)],
+)
 def test_a_wave_that_waits_for_a_later_one_lets_it_run(require_tool, tmp_path, kernel, count, most):
     source, path = tmp_path / "later.cl", str(tmp_path / "later.co")
     source.write_text(LATER)
