@@ -187,13 +187,21 @@ def equal(left, right, bits, word):
 
 
 @pytest.mark.slow
+def set_buffer(it):
+    """Fill the scalar registers from 4 on with the resource of a buffer of all memory."""
+    words = MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000
+    if it.processor == "gfx1250":
+        words = MEMORY, 4096 << 25 & 0xFFFFFFFF, 4096 >> 7, 0
+    for number, word in enumerate(words):
+        it.scalar(4 + number, word)
+
+
 def test_every_atomic_operation(it):
     known = [(name, *found) for name in operations(it.processor, it.lanes) if (found := action_of(name))]
     missing = [name for name, word, _ in known if word not in ATOMICS and word not in WITH_TWO and "cmpst" not in word]
     assert missing == []
     lines = [line_of(it, *each) for each in known]
-    for number, word in enumerate((MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000)):
-        it.scalar(4 + number, word)
+    set_buffer(it)
     it.run("s_mov_b32 m0, -1")
     codes = assemble(it, [line for line, _ in lines])
     for (name, word, bits), (_, returns), code in zip(known, lines, codes, strict=True):
@@ -248,8 +256,7 @@ def test_every_load_and_store(it):
     assert len(moves) > 50
     if it.processor in ("gfx906", "gfx90a", "gfx1030"):  # scratch is addressed by a buffer or flat there
         moves = [move for move in moves if move[1] != "scratch" or it.generation >= 9]
-    for number, word in enumerate((MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000)):
-        it.scalar(4 + number, word)
+    set_buffer(it)
     it.run("s_mov_b32 m0, -1")
     lines = []
     for name, space, is_load, width, _signed, _half in moves:
@@ -338,7 +345,7 @@ def packed_line(name):
 
 def test_every_packed_operation(it):
     """Each half, or each of two registers, is the operation on one: its model is that of the row."""
-    names = [name for name in operations(it.processor, it.lanes) if name.startswith("v_pk_")]
+    names = [name for name in operations(it.processor, it.lanes) if re.match(r"v_pk_(?!add_m|\w+bf16)", name)]
     assert names
     for name, code in zip(names, assemble(it, list(map(packed_line, names))), strict=True):
         single = {"v_pk_mov_b32": "v_mov_b32"}.get(name, name.replace("v_pk_", "v_"))
@@ -442,8 +449,7 @@ def test_every_operation_of_scalar_memory(it):
     assert len(names) >= 10
     if it.processor == "gfx906":
         assert len(names) > 60
-    for number, word in enumerate((MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000)):
-        it.scalar(4 + number, word)
+    set_buffer(it)
     for name, code in zip(names, assemble(it, list(map(scalar_line, names))), strict=True):
         match = SCALARS.match(name)
         memory = it.bytes.view(np.uint32)
@@ -593,6 +599,9 @@ def test_literals_of_signed_numbers_of_64_bits_have_a_sign(it):
     it.scalar(6, 4)
     it.run("s_ashr_i64 s[10:11], 0x80000000, s6\ns_lshr_b64 s[12:13], 0x80000000, s6")
     found = [int(it.batch.scalar[number]) for number in range(10, 14)]
+    if it.processor == "gfx1250":  # where the assembler writes such a literal with 64 bits
+        assert found == [0x08000000, 0, 0x08000000, 0]
+        return
     assert found == [0xF8000000, 0xFFFFFFFF, 0x08000000, 0]
     it.run("s_ashr_i64 s[10:11], 0x7fffffff, s6")
     assert [int(it.batch.scalar[number]) for number in (10, 11)] == [0x07FFFFFF, 0]
@@ -656,8 +665,10 @@ def test_vector_registers_by_number(it):
 
 FAMILIES = re.compile(
     r"t?buffer_(load|store)_(d16_)?(hi_)?format_|v_(mfma|smfmac|wmma|swmmac)_|(global|scratch|buffer)_load_lds_"
-    r"|ds_read_b(64|96)_tr_b|v_permlane(16|32)_swap_|v_cvt_scalef32_|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_)?[bf][fp]8"
+    r"|ds_read_b(64|96)_tr_b|v_permlane(16|32)_swap_|v_cvt_scalef32_|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_|f16_)?[bf][fp]8"
     r"|v_cvt_sr_b?f16_|(ds|global)_(read|load|write|store)_(dword_addtid|addtid_b32)"
+    r"|(global|cluster)_(load|store)_async_|cluster_load_|(flat|global)_load_monitor_|(global|scratch)_(load|store)_block"
+    r"|v_cvt_scale_pk|v_perm_pk16_|v_permlane_(bcast|up|down|xor)_"
 )
 """Families that other tests here go through: formats, matrices, loads to local memory, parts of registers."""
 
