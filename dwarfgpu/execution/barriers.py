@@ -90,6 +90,7 @@ class NamedBarriers:
         """Forget the signals of a barrier."""
         for _row, _wave, barrier, members in self._each(batch, given):
             self.members[barrier], self.signals[barrier] = members or self.members[barrier], 0
+            self.listener.meet_other(barrier, np.zeros(0, np.int64))
 
     def signal(self, batch: WaveBatch, given: Any) -> Any:
         """Count signals of waves; return, as a number of each, whether it is the first, or SCC without a barrier."""
