@@ -24,7 +24,6 @@ from dwarfgpu.immutable import frozen, immutable
 FLAG = "flag"
 FLAGS = {"mask": "VCC", "vcc": "VCC", "scc": "SCC"}
 """Operands that are a flag, and their names in formulas."""
-BITWISE = frozenset("&|^")
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
     ast.LShift: "<<", ast.RShift: ">>", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",

@@ -205,21 +205,6 @@ def _through_generic(source: int, target: int, address: Bits, apertures: Apertur
     return b.add(address, base, b.MASK64), not is_local and apertures.tells_lanes
 
 
-def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
-    """Return the generic address of an address in a space, or None if it has none; null becomes null."""
-    return _one(convert(space, amdgpu.GENERIC, address, apertures))
-
-
-def from_generic(space: int, address: int, apertures: Apertures) -> int | None:
-    """Return the address in a space that a generic address means, or None if outside; null becomes null."""
-    return _one(convert(amdgpu.GENERIC, space, address, apertures))
-
-
-def _one(result: tuple[Bits, Flags]) -> int | None:
-    address, lost = result
-    return None if lost else int(address)
-
-
 #                           number           name           bits null          scope
 GLOBAL = AddressSpace(amdgpu.GLOBAL, "global", 64, 0, Scope.PROCESS)
 GENERIC = AddressSpace(amdgpu.GENERIC, "generic", 64, 0, Scope.DEPENDS, GenericView(GFX9))
