@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.demangle import demangled
 from dwarfgpu.execution.control.report import FIRST_ELEMENTS, QuotedText
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.lanes import global_ids, group_words, items_text
 from dwarfgpu.render.layout import (
     Record,
     counted,
@@ -24,13 +23,12 @@ from dwarfgpu.render.layout import (
     shown,
     style,
 )
-from dwarfgpu.render.values import value_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.control.profile import ProfiledLine
-    from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedLine
+    from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedLine, StoppedWave
     from dwarfgpu.execution.control.seeds import SeedGroup, SeedReport, SeedResult
     from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
@@ -64,6 +62,8 @@ def report_text(report: RunReport, faults: Sequence[str] = (), findings: Iterabl
         yield from faults
         yield _counts(report)
     else:
+        from dwarfgpu.render.lanes import group_words, items_text
+
         where = "" if report.position is None else f" {'to' if is_asked else 'at'} {report.position}"
         reason = halt.reason if not report.has_failed else style("error", halt.reason)
         yield from folded(f"{name}: {reason}{where}", room(), 2)
@@ -105,7 +105,7 @@ def _line_text(line: StoppedLine) -> Iterator[str]:
     """Yield the line of the source where waves have stopped, and the values in it."""
     yield f"  {line.number}\t{shown(line.text.strip())}"
     if line.values:
-        values = (shown(f"{name} = {value_line(value, MAX_VALUE)}") for name, value in line.values)
+        values = (shown(f"{name} = {_value_text(value)}") for name, value in line.values)
         yield from (f"  {part}" for part in packed((f"wave {line.wave + 1}, lane {line.lane}:", *values), room(2), 2))
 
 
@@ -116,7 +116,7 @@ def loop_text(loop: EndlessLoop) -> Iterator[str]:
     yield f"  the loop: {lines}{f' to {last.line}' if last.line != first.line else ''}"
     if loop.text is not None:
         yield f"  {loop.end.line}\t{loop.text.strip()}"
-    values = "  ".join(f"{name} = {value_line(value, MAX_VALUE)}" for name, value in loop.values)
+    values = "  ".join(f"{name} = {_value_text(value)}" for name, value in loop.values)
     if values:
         yield f"  {values}"
     for place, waves in loop.waiting.items():
@@ -134,7 +134,7 @@ def loop_json(loop: EndlessLoop) -> dict[str, Any]:
 
 
 def _values_json(values: Iterable[tuple[str, Object]]) -> dict[str, str]:
-    return {name: value_line(value, MAX_VALUE) for name, value in values}
+    return {name: _value_text(value) for name, value in values}
 
 
 def is_shown_whole(buffer: BufferPreview) -> bool:
@@ -199,10 +199,23 @@ def report_json(
     return data
 
 
+def _value_text(value: Object) -> str:
+    """Return a value in one line."""
+    from dwarfgpu.render.values import value_line
+
+    return value_line(value, MAX_VALUE)
+
+
+def _global_ids(wave: StoppedWave) -> Any:
+    from dwarfgpu.render.lanes import global_ids
+
+    return global_ids(wave.work_items, wave.origin)
+
+
 POSITION = Record("pc=address# function=place file line?")
 STOPPED_LINE = Record("text wave lane", fact("values", value=lambda line: _values_json(line.values)))
 STOPPED = Record("id work_group", fact("lanes", value=lambda wave: lanes_in(wave.lanes)), "work_items",
-                 fact("global_ids", value=lambda wave: global_ids(wave.work_items, wave.origin)))  # fmt: skip
+                 fact("global_ids", value=_global_ids))  # fmt: skip
 BUFFER = Record("name type shape first file=path")
 
 

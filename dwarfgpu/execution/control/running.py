@@ -21,23 +21,13 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
-from dwarfgpu.execution.control.checkpoints import keep_launch
-from dwarfgpu.execution.control.printf import printed
-from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.execution.halts import Halt
 from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import asdict, evolve, frozen
 from dwarfgpu.program import ShownInNotebooks
-from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
 from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
-from dwarfgpu.program.frames.all_waves import by_place
-from dwarfgpu.program.frames.evaluator import SourceExpression, variables_in
-from dwarfgpu.program.frames.linespec import Linespec, Linespecs
-from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
-from dwarfgpu.program.frames.variable import Variable, all_variables
-from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.regular_files import OnlyWrites, whole_output
 from dwarfgpu.states.program import Attached, Program
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
@@ -47,14 +37,18 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.breakpoints import Arrival
     from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.execution.control.placed import Discoveries
+    from dwarfgpu.execution.control.stepping import CodeMap
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.argument_values import PlannedBuffer
     from dwarfgpu.execution.launch.launch import File, Launched
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.source_files import LineAt
+    from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.linespec import Linespec
     from dwarfgpu.program.frames.local_memory import LocalObject
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
@@ -144,6 +138,8 @@ class Running(ShownInNotebooks):
     @cached_property
     def is_optimized(self) -> bool:
         """Whether a list says where a variable is, as optimizers write it."""
+        from dwarfgpu.program.frames.variable import all_variables
+
         with suppress(DwarfGpuError):
             return any(variable.is_listed for variable in all_variables(self.program.outside))
         return False
@@ -225,6 +221,9 @@ class Running(ShownInNotebooks):
 
         An address is one of the running program, or as the file has it, if no code runs there.
         """
+        from dwarfgpu.program.code.code_lookup import name_and_offset
+        from dwarfgpu.program.frames.linespec import Linespecs
+
         text, at_all = AT_ALL.subn("", place.strip())
         number = _OFFSET.match(text)
         if number:
@@ -269,6 +268,8 @@ class Running(ShownInNotebooks):
     @cached_property
     def reader(self) -> CodeMap:
         """The facts of the instructions."""
+        from dwarfgpu.execution.control.stepping import CodeMap
+
         return CodeMap(self.attached, self.machine.device)
 
     @cached_property
@@ -287,6 +288,8 @@ class Running(ShownInNotebooks):
         A call that is inlined begins where it is, or behind the prologue of the function around it, as in GDB. So does
         the line of a function that is all on this line.
         """
+        from dwarfgpu.program.code.code_lookup import name_and_offset
+
         addresses, text = self.addresses(place), AT_ALL.sub("", place.strip())
         if _LINE.fullmatch(text):
             return sorted({self._entered(self._with_parameters(address)) for address in addresses})
@@ -447,11 +450,15 @@ class Running(ShownInNotebooks):
 
     def variables_of(self, text: str, address: int) -> list[Variable]:
         """Return the variables that a condition names at an address."""
+        from dwarfgpu.program.frames.evaluator import variables_in
+
         frame = next(iter(self.frames_at(address)), self.program.outside)
         return variables_in(frame, frame.expression(text).tree)
 
     def unanswered(self, text: str, addresses: Sequence[int]) -> Iterator[str]:
         """Yield which variables of a condition have no value at some of the addresses, so that waves always stop."""
+        from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
+
         lacking: dict[str, list[str]] = {}
         for address in addresses:
             for variable in self.variables_of(text, address):
@@ -493,6 +500,8 @@ class Running(ShownInNotebooks):
         known = self.flags(text, arrival.batch, arrival.device)
         if known is not None:
             return known
+        from dwarfgpu.program.frames.all_waves import by_place
+
         waves: list[int] = arrival.waves.tolist()
         machine = arrival.machine  # which has the registers of these waves now
         flags = np.zeros((len(waves), machine.target.lane_count), bool)
@@ -525,6 +534,8 @@ class Running(ShownInNotebooks):
         """
         self.name_variables()
         if self.keeps_launch:
+            from dwarfgpu.execution.control.checkpoints import keep_launch
+
             keep_launch(self.machine)
             self.keeps_launch = False
             if self.launched.plan.lacks_arguments:
@@ -579,6 +590,7 @@ class Running(ShownInNotebooks):
         plan = self.launched.plan
         metadata = plan.file.kernels.metadata
         if plan.printf_buffer and metadata is not None:
+            from dwarfgpu.execution.control.printf import printed
             from dwarfgpu.execution.launch.dispatch import PRINTF_BYTES
 
             memory = bytes(self.machine.memory.writable(plan.printf_buffer, PRINTF_BYTES))
@@ -655,6 +667,8 @@ def _is_behind(frame: Frame | None, asked: Linespec) -> bool:
     """Return whether the function of a frame begins behind a line of its file."""
     if frame is None or frame.code is None or frame.function is None or asked.file is None:
         return False
+    from dwarfgpu.program.code.code_lookup import declared_at
+
     begin = declared_at(frame.code.file, frame.function)
     return (
         begin is not None
@@ -665,6 +679,8 @@ def _is_behind(frame: Frame | None, asked: Linespec) -> bool:
 
 def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], object]) -> None:
     """Refuse a condition that is an assignment, calls a function, or has names that nobody knows in a frame."""
+    from dwarfgpu.program.language.tokens import is_assignment
+
     if is_assignment(text):
         raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
     expression = frame.expression(text)
