@@ -139,7 +139,7 @@ def test_work_groups_of_a_cluster_meet(compiled, cluster, options):
     assert (launched.buffers["out"][2048:] == expected).all()
 
 
-@for_each("seed", None, 2)
+@pytest.mark.parametrize("seed", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_barriers_of_clusters_order_what_work_groups_do(compiled, seed):
     """As for those of a work-group: a correct kernel has no race, and others have."""
     first, second = (f"{MEETING}\n  {what}" for what in ("%got", "%next"))
