@@ -59,9 +59,11 @@ _ROWS = (
      "look at the divisor, or scale the numbers", f.MADE_INFINITY),
     ("nan-integer", "C11, 6.3.1.4 (1)", "An integer can hold the number that it is made of.",
      "limit the number first, or use a larger type", f.TOO_LARGE),
+    ("nan-given", _NUMBERS, "No NaN is among the numbers that a kernel is given and calculates with.",
+     "look at what has filled the buffer, or skip NaNs", f.CAME_IN),
 )  # fmt: skip
 """By rule: the clause, what must hold, what to do, and the kinds of findings."""
-_SEVERITIES: dict[str, Severity] = {f.SAME_VALUE: NOTE, f.IN_WAVE: WARNING}
+_SEVERITIES: dict[str, Severity] = {f.SAME_VALUE: NOTE, f.CAME_IN: NOTE, f.IN_WAVE: WARNING}
 _OF_KIND = {
     kind: CheckRule(name, _SEVERITIES.get(kind, ERROR), clause, summary, advice)
     for name, clause, summary, advice, *kinds in _ROWS

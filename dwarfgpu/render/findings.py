@@ -152,7 +152,7 @@ SIDE = Record(
     "work_items=side.items lane=side.lane work_item=side.item? is_scalar=side.is_scalar value",
     fact("global_ids", value=lambda each: global_ids(each.side.items, each.origin)),
 )
-OPERAND = Record("name value file=changed.file? line=changed.line? pc=changed.address#?")
+OPERAND = Record("name value file=changed.file? line=changed.line? pc=changed.address#? came_in?")
 FINDING = Record(
     fact("rule", value=lambda finding: rule_of(finding).name),
     "message",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.execution.checks.findings import NAN
 from dwarfgpu.execution.launch.kernarg import SEGMENT, segment_bytes
 from dwarfgpu.execution.launch.launch import Launched
 from dwarfgpu.execution.starting import map_memory
@@ -58,7 +59,14 @@ class RepeatedLaunch:
         asks_for_local = (
             SEGMENT not in {part.name for part in launched.plan.arguments} and "dynamic_shared_pointer" in kinds
         )
-        return machine.work_ahead is None and size <= _MOST_BYTES and not is_preloaded and not asks_for_local
+        is_checked = machine.checks is not None and NAN in machine.checks.checks  # where the NaNs of arguments are
+        return (
+            machine.work_ahead is None
+            and not is_checked
+            and size <= _MOST_BYTES
+            and not is_preloaded
+            and not asks_for_local
+        )
 
     def launch(self, args: bytes | Sequence[float]) -> Launched:
         """Put the kernel in the memory of its machine again, and every wave at its first instruction."""

@@ -19,7 +19,7 @@ MISTAKES = RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT
 CHECKS = *MISTAKES, NAN
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 LEFT_OUT = "left-out"
-MAKE, LOSE = "make", "lose"
+MAKE, TURN, LOSE = "make", "turn", "lose"
 """What a side does."""
 READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
     "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",
@@ -41,7 +41,7 @@ UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (
     "address of an uninitialized value", "uninitialized value stored in global memory",
 )  # fmt: skip
 MADE_NAN, MADE_INFINITY = "NaN made of numbers", "infinity made of finite numbers"
-TOO_LARGE = "number too large for an integer"
+TOO_LARGE, CAME_IN = "number too large for an integer", "NaN came in"
 """What floating-point instructions make of their operands."""
 
 
@@ -51,9 +51,13 @@ class MadeOf:
 
     name: str
     values: Any
-    """By lane; None if the compiler has removed it."""
+    """By lane; None if it has none."""
     changes: Any = None
     """The instructions that have changed it last, by lane, 0 where that is not known; None for all."""
+    came: Any = None
+    """The addresses that the values came from as NaNs or infinities, by lane, 0 for others; None for all."""
+    why: str = "<optimized out>"
+    """What is shown where it has no values."""
 
 
 @frozen
@@ -97,6 +101,8 @@ class CheckSettings:
     undefined: tuple[tuple[int, int], ...] = ()
     """The addresses and sizes of buffers without contents."""
     padding: Padding = Padding()
+    floats: tuple[tuple[int, int, str], ...] = ()
+    """Where floats of arguments are: the address, the bytes, and their type as numpy writes it."""
     preloaded: tuple[int, int, int] = (0, 0, 0)
     """The first scalar register that arguments are preloaded into, how many there are, and of which word on."""
 
@@ -183,17 +189,17 @@ class CheckFinding(KeptState):
         """The variable that was there, and whether it is so for certain, where only the running wave can tell."""
         self.needs: tuple[int, str] | None = None
         """What the address must be a multiple of, and what demands it."""
-        self.operands: tuple[tuple[str, str, int], ...] = ()
+        self.operands: tuple[tuple[str, str, int, int], ...] = ()
         """What a number was made of, with values: variables that the line names, else registers. And the instructions
-        that have changed them last, 0 if these are not known."""
+        that have changed them last, and where in global memory they came from, 0 if these are not known."""
         self.count = 0
         self.identity = object()
         """Is the same for copies in checkpoints."""
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error: writes of the same value may be meant, and lanes of a wave run in step."""
-        return self.kind not in (SAME_VALUE, IN_WAVE)
+        """Whether it is an error: the same value may be meant, lanes of a wave run in step, and a NaN may be given."""
+        return self.kind not in (SAME_VALUE, IN_WAVE, CAME_IN)
 
 
 def check_names(text: str, *, is_weak: bool) -> frozenset[str]:

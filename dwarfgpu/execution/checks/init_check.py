@@ -429,7 +429,7 @@ class InitCheck(KeptState):
                 here = self.number(origin)
                 places = np.asarray(address).astype(np.int64) + (place + first)
                 is_read = (word == bits) if batch.mask is None else (word == bits) & batch.mask
-                _put(self._read_at, origin, batch, np.where(is_read, places, -1))
+                self._note_read(origin, batch, np.where(is_read, places, -1))
                 written = self._written(batch, space, at)
                 origins = np.where(word != 0, np.where(written != 0, written, here), NOT_KNOWN)
                 if space == SCRATCH and word.dtype.itemsize == 4 and ((word == 0) | (written != 0)).all():
@@ -437,6 +437,10 @@ class InitCheck(KeptState):
             self._loads.append(origins)
             self._loaded_at.append(copied)
             place += word.dtype.itemsize
+
+    def _note_read(self, origin: Any, batch: WaveBatch, places: Lanes) -> None:
+        """Take note of where lanes have read an origin, -1 for those that have not."""
+        _put(self._read_at, origin, batch, places)
 
     def _written(self, batch: WaveBatch, space: str, at: int) -> Origins:
         """Return where undefined bits come from that waves have written to memory, 0 if they have not."""

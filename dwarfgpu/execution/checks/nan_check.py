@@ -22,12 +22,15 @@ from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH
 from dwarfgpu.execution.batch import NOTHING, VCC, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS
 from dwarfgpu.execution.checks.findings import (
+    CAME_IN,
     LOSE,
     MADE_INFINITY,
     MADE_NAN,
     MAKE,
     NAN,
+    READ,
     TOO_LARGE,
+    TURN,
     UNDEFINED_BRANCH,
     UNDEFINED_STORE,
     USE,
@@ -67,10 +70,14 @@ _NARROW = {"bf16": "bf16", "rtz_f16": "f16"}
 """Functions of formulas whose results are the bits of floats."""
 _CONSTANTS, _MAGNITUDE = (0x7FC00000, 0x7FF80000), 0x7FFFFFFF
 """Constants that are NaNs, without the sign."""
-_INFINITY, _UPPER_INFINITY = 0x7F800000, 0x7FF00000
+_INFINITIES = _INFINITY, _UPPER_INFINITY = 0x7F800000, 0x7FF00000
 """An infinity, and the upper half of a double that is one."""
 _HALF_LIMIT = 65520.0
 """What rounds to an infinity as a half."""
+INFINITE = "infinity came in"
+"""What is no finding, and told of what is made of it."""
+MOST_CAME = 256
+"""How many numbers that one instruction reads are told apart."""
 MOST_LOOKED_AT = 8
 """How often the operands of one instruction are looked at."""
 SIGNS = np.uint32(0x7FFF7FFF)
@@ -79,11 +86,16 @@ SIGNS = np.uint32(0x7FFF7FFF)
 
 @frozen
 class MadeOrigin:
-    """An instruction that made a number, and the one that lost it."""
+    """An instruction that made or read a number, the one that made a NaN of it, and the one that lost it."""
 
     pc: int
     kind: str
     lost_at: int | None = None
+    nan_at: int | None = None
+    """Where an infinity became a NaN, or a NaN that came in was first calculated with."""
+    address: int = 0
+    """Where a number that came in was in global memory."""
+    size: int = 0
 
 
 @frozen(eq=False)
@@ -103,7 +115,7 @@ class MadeNumbers:
 class NanCheck(InitCheck):
     """Looks at the operands and results of floating-point instructions."""
 
-    CHANGING = *InitCheck.CHANGING, "_made", "_in_places", "changed"
+    CHANGING = *InitCheck.CHANGING, "_made", "_in_places", "changed", "_given_ends"
     followed = FollowedBits("made", has_unwritten=False)
 
     def __init__(self, memory: Any, settings: Any, *others: Any, **named: Any) -> None:
@@ -111,18 +123,28 @@ class NanCheck(InitCheck):
         self.memory.unwritten = 0
         self.variables: Callable[..., list[MadeOf] | None] = lambda *_place, **_how: []
         """Returns the variables that the line of an instruction names, with their values in lanes of a wave."""
+        self.line_at: Callable[[int], object] = lambda pc: pc
+        """Returns the line of an instruction."""
+        self.is_in_source: Callable[[int], bool] = lambda _pc: True
+        """Returns whether an instruction is in a function of the source, not of a library."""
         self.past: deque[PastInstruction] | None = None
         """The latest instructions with the batch and its registers before: optimized variables are there for some."""
         self.changed: dict[int, Lanes] = {}
         """The instructions that have written dwords of private memory last, by the dword: ``[wave, lane]``."""
-        self.constants: list[int] = []
-        """The numbers of origins that are constants."""
+        self.constants: dict[str, tuple[int, ...]] = {}
+        """The numbers of origins that are constants, by their kind."""
         self._made: dict[tuple[int, str], list[MadeNumbers]] = {}
         self._in_places: dict[tuple[str, int], Lanes] = {}
         """Where followed numbers in the memory of waves come from, by the space and the dword: ``[wave, lane]``; of
         local memory ``[work-group, 1]``."""
         self._looks: list[NumberLook | None] = []
         """What looks at the results of the present instruction, or of each part of a dual one."""
+        self._batch: Any = None
+        self.memory.loaded_scalar = self._loaded_scalar
+        self._memory = memory
+        given = [part for start, size, kind in settings.floats for part in self._mark_given(start, size, kind)]
+        self._given_starts, self._given_ends = np.array(sorted(given), np.uint64).reshape(-1, 2).T
+        """Where numbers of arguments are that are NaNs or infinities, until the kernel writes others there."""
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         super().use(local, group_of, scratch)
@@ -139,17 +161,45 @@ class NanCheck(InitCheck):
             rows[index] = self.pc if batch.mask is None else np.where(batch.mask, self.pc, rows[index])
 
     def number(self, *origins: Any) -> Any:
-        return super().number(*origins) if all(isinstance(each, MadeOrigin) for each in origins) else NOT_KNOWN
+        if not all(isinstance(each, MadeOrigin) for each in origins):
+            return NOT_KNOWN
+        every = dict[Any, Any]()
+        for each in origins:  # what was lost on one way is lost
+            itself = evolve(each, lost_at=None, nan_at=None)
+            known = every.get(itself, itself)
+            every[itself] = evolve(each, lost_at=known.lost_at or each.lost_at, nan_at=known.nan_at or each.nan_at)
+        return super().number(*every.values())
 
     def lost(self, origins: Lanes, pc: int) -> Lanes:
         """Return origins whose numbers an instruction loses."""
+        return self._changed(origins, lambda each: each if each.lost_at else evolve(each, lost_at=pc))
+
+    def turned(self, origins: Lanes, made: Any, pc: int) -> Lanes:
+        """Return the origins of new NaNs: the infinities that another line has made, else the instruction itself."""
+        if not any(each.kind == MADE_NAN for each in self._of_number(made)):
+            return made
+        line = self.line_at(pc)
+
+        def turned(each: MadeOrigin) -> MadeOrigin | None:
+            is_earlier = (
+                each.kind in (MADE_INFINITY, INFINITE_CONSTANT) and not each.lost_at and self.line_at(each.pc) != line
+            )
+            return evolve(each, nan_at=each.nan_at or pc) if is_earlier else None
+
+        earlier = self._changed(origins, turned)
+        return np.where(earlier != 0, earlier, made)
+
+    def _of_number(self, number: int) -> tuple[MadeOrigin, ...]:
+        found: tuple[Any, ...] = self._origins[int(number)]
+        return found
+
+    def _changed(self, origins: Lanes, change: Callable[[MadeOrigin], MadeOrigin | None]) -> Lanes:
+        """Return origins that a function has changed, without those for which it returns None."""
         origins = np.asarray(origins)
         result = origins.copy()
         for number in np.unique(origins).tolist():
-            if number:
-                every: tuple[Any, ...] = self._origins[number]
-                lost = (each if each.lost_at else evolve(each, lost_at=pc) for each in every)
-                result[origins == number] = self.number(*lost)
+            changed = [each for each in map(change, self._of_number(number)) if each is not None]
+            result[origins == number] = self.number(*changed) if changed else NOT_KNOWN
         return result
 
     def is_lost(self, origins: Lanes) -> Lanes:
@@ -195,30 +245,84 @@ class NanCheck(InitCheck):
     def _write_calculation(
         self, writer: BlockWriter, instruction: GpuInstruction, address: int, touched: TouchedCells
     ) -> None:
-        if any(look is not None and look.kind == COMPARED for look in self._looks):
+        meaning = meaning_of(instruction, writer.generation)
+        is_asked = meaning is not None and meaning.sources[0] != "exec" and _kind_of(meaning, instruction) == ASKED
+        if is_asked or any(look is not None and look.kind == COMPARED for look in self._looks):
             self._write_clear(writer, touched.written, address)
+        elif ignored := sum(look.ignored for look in self._looks if look is not None):
+            every = [cells_of(each, writer.lanes) for each in instruction.sources[ignored:]]
+            reads = (*dict.fromkeys(cell for cells in every for cell in cells),)
+            super()._write_calculation(writer, instruction, address, evolve(touched, data=reads))
         else:
             super()._write_calculation(writer, instruction, address, touched)
 
-    def has_nan(self, batch: WaveBatch, apart: tuple[Cell, ...]) -> Lanes:
-        """Return which lanes have a NaN that nothing here has made, in any register but some.
+    def has_odd(self, batch: WaveBatch, apart: tuple[Cell, ...], kind: str) -> Lanes:
+        """Return which lanes have a NaN, or an infinity, that nothing here has made, in any register but some.
 
-        A function returns the constant also for that. The upper half of a double that is a NaN looks like one, too.
+        A function returns the constant also for that. Other NaNs than those that are followed look like numbers.
         """
-        found = np.zeros((batch.count, batch.lanes), bool)
+        found, noted = np.zeros((batch.count, batch.lanes), bool), self.followed.origins(batch)
+        constants = _INFINITIES if kind == INFINITE_CONSTANT else _CONSTANTS
         for index, column in enumerate(batch.vector):
             cell = "v", index
-            if column is not NOTHING and cell not in apart and self.bits_of(batch, cell) is DEFINED:
-                bits = column & _MAGNITUDE
-                found = found | ((bits > _INFINITY) & (bits != _UPPER_INFINITY))
+            if column is NOTHING or cell in apart:
+                continue
+            bits, marks = column & _MAGNITUDE, self.bits_of(batch, cell)
+            found = found | np.isin(bits, constants) & (marks == 0)
+            if marks is not DEFINED:
+                came = self.came_from(np.atleast_1d(noted.get(cell, NOT_KNOWN)))
+                found = found | (marks != 0) & (came != 0) & (bits >= _INFINITY)
         return found
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
+    def _mark_given(self, start: int, size: int, kind: str) -> list[tuple[int, int]]:
+        """Mark the NaNs and infinities among the numbers of an argument; return where they are."""
+        segment = self._memory.segment_of(start, start + max(size, 1) - 1)
+        width = np.dtype(kind).itemsize
+        if segment is None or size < width:
+            return []
+        data = segment.data[start - segment.start :][: size // width * width]
+        odd = ~np.isfinite(data.view(kind))
+        if odd.any():
+            self.memory.put(start, np.repeat(odd, width).view(np.uint8) * np.uint8(0xFF))
+        return [(start + width * each, start + width * each + width) for each in np.flatnonzero(odd).tolist()]
+
+    def _came(self, batch: WaveBatch, address: Any, word: Lanes, width: int) -> Lanes:
+        """Return the origins of numbers that are as the launch has given them."""
+        places = np.asarray(address).astype(np.uint64)
+        flags, places = np.broadcast_arrays(np.asarray(word) != 0, places)
+        last = np.searchsorted(self._given_starts, places + np.uint64(width - 1), "right") - 1
+        flags = flags & (last >= 0) & (self._given_ends[last] > places) if len(self._given_ends) else flags & False
+        origins = np.zeros(flags.shape, np.uint32)
+        for number in np.unique(last[flags]).tolist()[:MOST_CAME]:
+            start, end = int(self._given_starts[number]), int(self._given_ends[number])
+            segment, size, here = self._memory.segment_of(start, end - 1), end - start, flags & (last == number)
+            value = segment.data[start - segment.start :][:size].copy().view(f"<f{size}")[0]
+            origin = MadeOrigin(self.pc, CAME_IN if np.isnan(value) else INFINITE, address=start, size=size)
+            origins[here] = self.number(origin)
+            self._note_read(origin, batch, np.where(here, places.astype(np.int64), -1))
+        return origins
+
+    def _loaded_scalar(self, address: Any, size: int, words: list[Any]) -> None:
+        for number, word in enumerate(words):
+            column = np.asarray(word, np.uint64).reshape(-1, 1)
+            place = np.asarray(address, np.uint64).reshape(-1, 1) + np.uint64(size * number)
+            self._loads.append(self._came(self._batch, place, column, size))
+
+    def load(self, batch: WaveBatch, step: Any) -> None:
+        self._batch = batch
+        super().load(batch, step)
+
     def _loaded(self, batch: WaveBatch, space: str, address: Any, _flags: Lanes, words: list[Lanes]) -> None:
         place = 0
         for word in words:
-            origins = self._at(batch, space, address, place)
+            if space in (LOCAL, SCRATCH):
+                origins = self._at(batch, space, address, place)
+            else:
+                origins = self._came(
+                    batch, np.asarray(address).astype(np.uint64) + np.uint64(place), word, word.itemsize
+                )
             self._loads.append(np.where(word != 0, origins, NOT_KNOWN))
             place += word.dtype.itemsize
 
@@ -249,10 +353,18 @@ class NanCheck(InitCheck):
                 for part in range(0, word.dtype.itemsize, 4):
                     self._put(batch, space, np.asarray(address) + place + part, stored, origins)
             else:
+                self._forget_given(np.asarray(address).astype(np.uint64) + np.uint64(place), stored)
                 signs = SIGNS if word.dtype.itemsize == 4 else ~word.dtype.type(1 << 8 * word.dtype.itemsize - 1)
                 self._report(UNDEFINED_STORE, batch, self.pc, flags & (word & signs != 0), origins)
             place += word.dtype.itemsize
         self._stores += len(words)
+
+    def _forget_given(self, address: Lanes, flags: Lanes) -> None:
+        """Take note that the kernel has written other NaNs or infinities to places of arguments."""
+        if len(self._given_ends):
+            places = np.broadcast_to(address, flags.shape)[flags]
+            last = np.searchsorted(self._given_starts, places, "right") - 1
+            self._given_ends[last[(last >= 0) & (self._given_ends[last] > places)]] = 0
 
     def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes) -> None:
         dwords = np.broadcast_to((np.asarray(address).astype(np.int64) & LOW) >> 2, flags.shape)
@@ -285,7 +397,7 @@ class NanCheck(InitCheck):
         known = self._made.setdefault((look.address, kind), [])
         for row in np.flatnonzero(flags.any(axis=1)).tolist()[: MOST_LOOKED_AT - len(known)]:
             lanes, wave = np.flatnonzero(flags[row]), int(batch.waves[row]) + self.first()
-            named = self._operands(batch, look, row, lanes, given, old)
+            named = self._operands(batch, look, row, lanes, given, old, part)
             if named is None:
                 return NOT_KNOWN
             calls = self.side(MAKE, look.address, wave, lanes, int(lanes[0]), batch=batch)
@@ -295,31 +407,99 @@ class NanCheck(InitCheck):
         return self.number(origin)
 
     def _operands(
-        self, batch: WaveBatch, look: NumberLook, row: int, lanes: Lanes, given: tuple[Lanes, ...], old: Any
+        self, batch: WaveBatch, look: NumberLook, row: int, lanes: Lanes, given: tuple[Lanes, ...], old: Any, part: int
     ) -> tuple[MadeOf, ...] | None:
+        every = [*zip(look.names[-len(given) :], given, look.sources[-len(given) :], strict=False)]
+        floats = [
+            MadeOf(
+                name, np.broadcast_to(value, (batch.count, batch.lanes))[row, lanes],
+                came=next((at[lanes] for cell in cells if (at := self.came_in(batch, cell, row)) is not None), None),
+            )
+            for name, value, cells in (every[part : part + 1] if look.has_parts else every[look.ignored :])
+            if getattr(value, "ndim", 0) == 2 and value.dtype.kind == "f"
+        ]  # fmt: skip
         new = [(file, index, self._file(batch, file)[index]) for file, index in look.registers]
         for (file, index, _now), before in zip(new, old, strict=True):  # the variables were there before
             self._file(batch, file)[index] = before
         try:
             past = [each for each in self.past or () if each[1] is batch]
-            named = self.variables(batch, row, look.address, lanes, past, is_constant=look.kind in (SELECTED, CONSTANT))
+            is_constant = look.kind in (SELECTED, CONSTANT)
+            by_lane = [*zip(*(each.values for each in floats), strict=True)] if floats else [()] * len(lanes)
+            named = self.variables(batch, row, look.address, lanes, past, by_lane, is_constant=is_constant)
         finally:
             for file, index, now in new:
                 self._file(batch, file)[index] = now
         if named is None or (named and all(each.values is not None for each in named)):
             return named if named is None else tuple(named)
-        pairs = [*zip(look.names[-len(given) :], given, strict=False)]
-        return (*named, *(
-            MadeOf(name, np.broadcast_to(value, (batch.count, batch.lanes))[row, lanes])
-            for name, value in pairs[look.ignored :]
-            if getattr(value, "ndim", 0) == 2 and value.dtype.kind == "f"
-        ))  # fmt: skip
+        return (*named, *floats)
 
     @staticmethod
     def _file(batch: WaveBatch, file: str) -> list[Any]:
         return batch.scalar if file == "s" else batch.vector if file == "v" else batch.accumulation
 
+    def used(self, origins: Lanes, pc: int) -> Lanes:
+        """Return origins of numbers that an instruction calculates with, which makes those that came in count."""
+
+        def used(each: MadeOrigin) -> MadeOrigin:
+            return evolve(each, nan_at=pc) if each.kind == CAME_IN and not each.nan_at else each
+
+        return self._changed(origins, used)
+
+    def came_to(self, dword: int, wave: int) -> Any:
+        """Return the addresses that the lanes of a wave have a number in private memory from; None if it is none."""
+        known = self._in_places.get((SCRATCH, dword))
+        return None if known is None else self.came_from(known[wave])
+
+    def came_in(self, batch: WaveBatch, cell: Cell, row: int) -> Any:
+        """Return the addresses that the lanes of a wave have a number in a register from; None if it is none given."""
+        bits, noted = self.bits_of(batch, cell), self.followed.origins(batch)
+        if bits is DEFINED or cell not in noted:
+            return None
+        marked = (bits if cell[0] in "va" else np.asarray(bits).reshape(-1, 1)) != 0
+        origins = np.broadcast_to(np.where(marked, noted[cell], NOT_KNOWN), (batch.count, batch.lanes))
+        return self.came_from(origins[row])
+
+    def given_at(self, addresses: Any) -> Any:
+        """Return addresses where a number is as the launch has given it, a NaN or an infinity; 0 for others."""
+        places = np.asarray(addresses).astype(np.uint64)
+        last = np.searchsorted(self._given_starts, places, "right") - 1
+        if not len(self._given_ends):
+            return np.zeros(places.shape, np.int64)
+        return np.where((last >= 0) & (self._given_ends[last] > places), self._given_starts[last], 0).astype(np.int64)
+
+    def came_from(self, origins: Lanes) -> Lanes:
+        """Return the addresses that numbers with some origins came from, 0 for others."""
+        found = np.zeros(np.shape(origins), np.int64)
+        for number in np.unique(origins).tolist():
+            addresses = [each.address for each in self._of_number(number) if each.address]
+            if addresses:
+                found[origins == number] = addresses[0]
+        return found
+
+    def _report_came(self, batch: WaveBatch, kind: str, pc: int, flags: Lanes, origin: MadeOrigin) -> None:
+        key: tuple[Any, ...] = origin.pc, origin.kind
+        if origin.kind != CAME_IN or not (origin.nan_at or origin.lost_at) or not flags.any():
+            return
+        finding = self.found.get(key)
+        if finding is None:
+            row = int(np.flatnonzero(flags.any(axis=1))[0])
+            wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
+            place: Any = evolve(origin, nan_at=None, lost_at=None)
+            reader, read, lane, _address = self._reader(place, wave, lanes)
+            sides = [self.side(READ, origin.pc, reader, read, lane)]
+            middle = ((USE, origin.nan_at), (LOSE, origin.lost_at))
+            last = WRITE if kind == UNDEFINED_STORE else USE
+            for action, at in (*middle, (last, pc)):
+                if at and (action == last or at not in (each.pc for each in sides)):
+                    sides.append(self.side(action, at, wave, lanes, int(lanes[0]), batch=batch))
+            finding = CheckFinding(NAN, CAME_IN, tuple(sides), "global", origin.address, origin.size)
+            self.found[key] = finding
+        finding.count += int(np.count_nonzero(flags))
+
     def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: Any) -> None:
+        if isinstance(origin, MadeOrigin) and origin.address:
+            self._report_came(batch, kind, pc, flags, origin)
+            return
         if not isinstance(origin, MadeOrigin) or not self._made.get((origin.pc, origin.kind)) or not flags.any():
             return
         key = origin.pc, origin.kind
@@ -332,36 +512,40 @@ class NanCheck(InitCheck):
             made, lane = next(own, (every[0], every[0].lanes[0]))
             at = lane if made.wave == wave and lane in lanes else int(lanes[0])
             sides = [made.side(lane=lane)]
-            is_known = origin.kind != CONSTANT or (made.wave == wave and lane in lanes)
+            is_known = origin.kind not in MADE_BY or (made.wave == wave and lane in lanes)
             if not is_known:
                 sides = [evolve(self.side(MAKE, origin.pc, wave, lanes, at), callers=sides[0].callers)]
+            if origin.nan_at is not None:
+                sides.append(self.side(TURN, origin.nan_at, wave, lanes, at, batch=batch))
             if origin.lost_at is not None and origin.lost_at != origin.pc:
                 sides.append(self.side(LOSE, origin.lost_at, wave, lanes, at, batch=batch))
             sides.append(self.side(WRITE if kind == UNDEFINED_STORE else USE, pc, wave, lanes, at, batch=batch))
-            finding = self.found[key] = CheckFinding(
-                NAN, MADE_NAN if origin.kind == CONSTANT else origin.kind, tuple(sides)
-            )
+            finding = self.found[key] = CheckFinding(NAN, MADE_BY.get(origin.kind, origin.kind), tuple(sides))
             index = made.lanes.index(lane)
             operands = made.operands if is_known else ()
             finding.operands = tuple(
                 (
                     each.name,
-                    "<optimized out>" if each.values is None else f"{each.values[index]:g}",
+                    each.why if each.values is None else f"{each.values[index]:g}",
                     0 if each.changes is None else int(each.changes[index]),
+                    0 if each.came is None or np.isfinite(each.values[index]) else int(each.came[index]),
                 )
                 for each in operands
             )
             if (element := made.element(lane)) is not None and is_known:
-                finding.operands += (("element", element, 0),)
+                finding.operands += (("element", element, 0, 0),)
         finding.count += int(np.count_nonzero(flags))
 
 
 # --- One instruction ----------------------------------------------------------------------------------------------
 
 FLOATS, COMPARED, CONVERTED, PARTS, MATRIX = "floats", "compared", "converted", "parts", "matrix"
-NARROWED = "narrowed"
+NARROWED, ASKED = "narrowed", "asked"
 SELECTED, CONSTANT = "selected", "constant"
 """What results of an instruction are."""
+INFINITE_CONSTANT = "infinite constant"
+MADE_BY = {CONSTANT: MADE_NAN, INFINITE_CONSTANT: MADE_INFINITY}
+"""What functions make that return a constant."""
 
 
 class NumberLook:
@@ -385,11 +569,18 @@ class NumberLook:
         """For each function the registers of its result, and which of their bits it is."""
         self.matrix = matrix_of(instruction.name)
         self.generation, self.blocks = writer.generation, 1
+        self.constants = _CONSTANTS if check.is_in_source(address) else (*_CONSTANTS, *_INFINITIES)
+        """The constants that count: in a kernel, an infinity is meant."""
         self.limits: tuple[float, float] = (0, 0)
         """Between which numbers an integer is."""
         self.operands = instruction.sources
         self.sources = [[*cells_of(each, writer.lanes)] for each in self.operands]
         self.names = [each.text for each in self.operands]
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether each half of the result has an operand of its own."""
+        return self.kind == PARTS and len(self.types) > 1
 
     @property
     def cells(self) -> list[Cell]:
@@ -424,7 +615,7 @@ class NumberLook:
         if self.kind == CONSTANT:
             return True
         if self.kind == SELECTED:
-            return bool(np.isin(result & _MAGNITUDE, _CONSTANTS).any())
+            return bool(np.isin(result & _MAGNITUDE, self.constants).any())
         if self.kind == CONVERTED:
             low, high = self.limits
             return not ((given[0] > low) & (given[0] < high)).all()
@@ -500,21 +691,26 @@ class NumberLook:
                 place += form.bits
 
     def _choose(self, batch: WaveBatch, cells: tuple[Cell, ...], executing: Lanes, given: Any, old: Any) -> None:
-        """Mark NaNs that are constants; what chooses one has made it."""
-        check, flags = self.check, executing
-        if self.kind == SELECTED:
-            left, right = (is_nan_constant(each) for each in self.operands[:2])
-            origins = check.followed.origins(batch).get(cells[0], NOT_KNOWN)
-            bits = check.bits_of(batch, cells[0])
-            flags = np.isin(origins, check.constants) & (bits != 0) | np.where(given[2], right, left)
-            flags = np.broadcast_to(flags, executing.shape) & executing
-        flags = flags & ~check.has_nan(batch, cells) if flags.any() else flags
-        if flags.any():
-            origin = check.make(CONSTANT if self.kind == CONSTANT else MADE_NAN, batch, self, flags, (), old)
-            if self.kind == CONSTANT:
-                origin = check.number(MadeOrigin(self.address, CONSTANT))
-                check.constants += [] if int(origin) in check.constants else [int(origin)]
-            self._mark(batch, cells, LOW, executing, np.ones(executing.shape, bool), [(flags, origin)])
+        """Mark NaNs and infinities that are constants; what chooses one has made it."""
+        check, noted = self.check, self.check.followed.origins(batch)
+        values = [constant_of(each) & _MAGNITUDE for each in self.operands[:2]]
+        for kind, constants in ((CONSTANT, _CONSTANTS), (INFINITE_CONSTANT, self.constants[len(_CONSTANTS) :])):
+            flags, numbers = executing, check.constants.get(kind, ())
+            is_here = [value in constants for value in values]
+            if self.kind == CONSTANT and not is_here[0]:
+                continue
+            if self.kind == SELECTED:
+                bits = check.bits_of(batch, cells[0])
+                chosen = np.isin(noted.get(cells[0], NOT_KNOWN), numbers) & (bits != 0)
+                flags = np.broadcast_to(chosen | np.where(given[2], *is_here[::-1]), executing.shape) & executing
+            flags = flags & ~check.has_odd(batch, cells, kind) if flags.any() else flags
+            if flags.any():
+                made = kind if self.kind == CONSTANT else MADE_BY[kind]
+                origin = check.make(made, batch, self, flags, (), old)
+                if self.kind == CONSTANT:
+                    origin = check.number(MadeOrigin(self.address, kind))
+                    check.constants[kind] = (*dict.fromkeys((*numbers, int(origin))),)
+                self._mark(batch, cells, LOW, executing, np.ones(executing.shape, bool), [(flags, origin)])
 
     def _too_large(self, value: Lanes) -> Lanes:
         low, high = self.limits
@@ -535,7 +731,7 @@ class NumberLook:
             fraction = (_EXPONENTS[self.types[number] or "f16"] ^ 0x7FFF) & 0x7FFF
             is_nan = odd & (result >> 16 * number & fraction != 0)
         given = given[self.ignored :]
-        if self.kind == PARTS and len(self.types) > 1:
+        if self.has_parts:
             given = given[number : number + 1]
         for each in given:
             if each.dtype.kind == "u" and self.types[:1] != ("mix",) and self.types and self.kind == FLOATS:
@@ -598,15 +794,19 @@ class NumberLook:
             file, index = cell
             is_number = file not in "va"
             column = np.asarray(now, np.uint64).reshape(-1, 1).astype(np.uint32) if is_number else now
+            before = column if self.kind in (FLOATS, MATRIX) else NOT_KNOWN
             if not made.any() and not column.any():
                 continue
             origins = np.broadcast_to(noted.get(cell, NOT_KNOWN), odd.shape)
             if self.kind == CONVERTED:
                 origins = np.where(executing, check.lost(origins, self.address), origins)
+            elif self.kind not in (SELECTED, CONSTANT) and column.any():
+                origins = np.where(odd & executing, check.used(origins, self.address), origins)
             keeps = odd | check.is_lost(origins) | ~executing
             column = np.where(made, column | part, np.where(keeps, column, column & ~part))
             for flags, origin in births:
-                origins = np.where(flags, origin, origins)
+                known = np.where(before != 0, origins, NOT_KNOWN)
+                origins = np.where(flags, check.turned(known, origin, self.address), origins)
             if is_number:
                 whole = np.bitwise_or.reduce(np.where(executing, column, np.uint32(0)), axis=1, keepdims=True)
                 registers.scalar[index] = number_of(whole.astype(np.uint64))
@@ -667,10 +867,12 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
         return _packed(check, writer, instruction, address)
     if meaning is None or meaning.sources[0] == "exec":
         return None
-    kind = _kind_of(meaning)
-    if kind is None or (kind == CONSTANT and not is_nan_constant(instruction.sources[0])):
+    kind = _kind_of(meaning, instruction)
+    if kind in (None, ASKED):
         return None
     look = NumberLook(check, writer, instruction, address, kind)
+    if kind == CONSTANT and constant_of(instruction.sources[0]) & _MAGNITUDE not in look.constants:
+        return None
     targets = instruction.destinations
     cells = tuple(cells_of(targets[0], writer.lanes)) if targets else ()
     if kind == CONSTANT:  # of a double the upper half
@@ -691,10 +893,10 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     return look
 
 
-def is_nan_constant(operand: GpuOperand) -> bool:
-    """Return whether an operand is a NaN as compilers write it, or the upper half of a double that is one."""
-    upper = operand.value >> 32 if operand.bits == 64 else operand.value
-    return operand.kind is OperandKind.LITERAL and upper & _MAGNITUDE in _CONSTANTS
+def constant_of(operand: GpuOperand) -> int:
+    """Return the constant that an operand is, of a double its upper half; 0 for any other operand."""
+    value = operand.value if operand.kind is OperandKind.LITERAL else 0
+    return value >> 32 if operand.bits == 64 else value
 
 
 def _bits_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
@@ -766,7 +968,7 @@ def _packed(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     return look
 
 
-def _kind_of(meaning: InstructionMeaning) -> str | None:
+def _kind_of(meaning: InstructionMeaning, instruction: GpuInstruction) -> str | None:
     """Return what the results of an operation are, by the types of its row."""
     source, result = meaning.sources[0], meaning.results[0]
     term = meaning.formula.statements[-1][1]
@@ -781,7 +983,7 @@ def _kind_of(meaning: InstructionMeaning) -> str | None:
     if result in ("mask", "scc"):
         text = meaning.formula.text
         asks = any(each in text for each in ("is_class", "S0 == S0", "S0 != S0")) or "S0" not in text
-        return None if asks else COMPARED
+        return ASKED if asks or len({each.text for each in instruction.sources[:2]}) == 1 else COMPARED
     if result[0] in "ui" and term.op == "convert" and term.args[0].is_float:
         return CONVERTED
     return PARTS if _parts_of(meaning) else None

@@ -62,6 +62,8 @@ class UndefinedMemory(MemoryAccess):
 
         All lanes may have one address, which is a number then, without flags. It may put others in place of numbers.
         """
+        self.loaded_scalar: Callable[..., None] = lambda *_place: None
+        """Is told of numbers of waves that were read: the address, their size, and the numbers."""
         self.stored: Callable[..., None] = self.loaded
         """Is told of undefined bits before they are written."""
         shadow = GlobalMemory(segments)
@@ -161,7 +163,9 @@ class UndefinedMemory(MemoryAccess):
     def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
         if not self.has_undefined:
             return [0] * count
-        return super().load_scalar(address, size, count, is_signed)
+        words = super().load_scalar(address, size, count, is_signed)
+        self.loaded_scalar(address, size, words)
+        return words
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         self._note(self.stored, batch, space, address, values)

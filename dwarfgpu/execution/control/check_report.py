@@ -21,6 +21,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.checks.findings import (
     BOUNDS,
+    CAME_IN,
     DIFFERENT,
     FORBIDDEN,
     IN_WAVE,
@@ -33,7 +34,7 @@ from dwarfgpu.execution.checks.findings import (
     MadeOf,
     Padding,
 )
-from dwarfgpu.execution.control.placed import memory_of
+from dwarfgpu.execution.control.placed import global_addresses_of, memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
 from dwarfgpu.execution.faults import FREED
@@ -48,6 +49,7 @@ from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.variable import STATIC, all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import Located
+from dwarfgpu.program.values.tensors import Layout, layout_of
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
@@ -60,8 +62,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _OPERAND = re.compile(r"(?<![\w.>])[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[^][]*\])*(?!\w|\s*\()")
 """A variable or a part of one in a line of the source."""
-_ASSIGNED = re.compile(r"^.*?(?<![-+*/%&|^<>=!])=(?!=)|//.*$")
-"""What a line sets."""
+_ASSIGNED = re.compile(r"^(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<![-+*/%&|^<>=!])=(?!=)|//.*$")
+"""What a line sets: an argument of a call in Python is named inside of parentheses."""
 _NAN, _CALL = re.compile("nan", re.IGNORECASE), re.compile(r"[A-Za-z_]\w*\s*\(")
 
 
@@ -72,14 +74,14 @@ def _sets(name: str, lines: str) -> bool:
 
 
 _DOES = {
-    "make": "makes it", "lose": "loses it",
+    "make": "makes it", "turn": "makes a NaN of it", "lose": "loses it",
     "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
     "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
     "": "these lanes do not execute it",
 }  # fmt: skip
 _RACES = READ_WRITE, WRITE_WRITE, IN_WAVE
 """What lanes whose updates are lost do, too."""
-_SEVERITIES = {SAME_VALUE: "note", IN_WAVE: "warning"}
+_SEVERITIES = {SAME_VALUE: "note", CAME_IN: "note", IN_WAVE: "warning"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 MOST_PAST = 128
 """The instructions before one that are looked at for variables."""
@@ -138,11 +140,13 @@ class NamedOperand:
     name: str
     value: str
     changed: CodePosition | None = None
+    came_in: str | None = None
+    """The element or the argument that it came in with, if it is a NaN or an infinity that did."""
 
     def __str__(self) -> str:
         place = self.changed
         where = "" if place is None or not place.file else f" (last changed at {Path(place.file).name}:{place.line})"
-        return f"{self.name} = {self.value}{where}"
+        return f"{self.name} = {self.value}{where if self.came_in is None else f' (came in with `{self.came_in}`)'}"
 
 
 @frozen
@@ -291,7 +295,8 @@ class WaveVariables:
         if memory.init_check is not None:
             memory.init_check.padding_of_waves = self.padding
         if memory.nan_check is not None:
-            memory.nan_check.variables = self.operands
+            memory.nan_check.variables, memory.nan_check.line_at = self.operands, self._line
+            memory.nan_check.is_in_source = self._is_in_source
             if running.is_optimized and memory.nan_check.past is None:
                 memory.nan_check.past = deque(maxlen=MOST_PAST)
         self._padding: dict[Any, Padding] = {}
@@ -323,16 +328,25 @@ class WaveVariables:
         return found
 
     def operands(
-        self, batch: WaveBatch, row: int, pc: int, lanes: Any, past: Sequence[PastInstruction], *, is_constant: bool
+        self,
+        batch: WaveBatch,
+        row: int,
+        pc: int,
+        lanes: Any,
+        past: Sequence[PastInstruction],
+        operands: Any = (),
+        *,
+        is_constant: bool,
     ) -> list[MadeOf] | None:
         """Return the variables that the line of an instruction names, with their numbers in lanes of a wave.
 
         In code without lines it is the line of the call. What has no value there has that of the latest instruction in
         the past of the batch, unless a line between sets it. None if the instruction chooses a NaN that is a constant,
-        and the line calls nothing that could have it, or names it.
+        and the line calls nothing that could have it, or names it. ``operands`` are those of the instruction, by lane.
         """
         chosen, names, found, home = LaneSet.of(lanes.tolist(), int(batch.waves[row])), list[str](), list[MadeOf](), pc
         named, set_between, before = set[str](), "", (batch.pc, batch.vector, batch.scalar)
+        warp = int(self.running.machine.places["wave_in_group"].array[int(batch.waves[row])].reshape(-1)[0])
         try:
             for age, (at, _batch, vector, scalar) in enumerate(
                 ((pc, batch, batch.vector, batch.scalar), *reversed(past[:-1]))
@@ -355,12 +369,17 @@ class WaveVariables:
                         home = here
                         names = missing = [*dict.fromkeys(_OPERAND.findall(_ASSIGNED.sub("", text, count=1)))]
                     for name in missing:
-                        numbers = _numbers(frame, name, chosen)
-                        changes = (
-                            self._changes(frame.expression(name), batch, row, chosen, past, age) if numbers else None
-                        )
-                        found += [MadeOf(each, values, changes) for each, values in numbers.items()]
-                        named |= {name} if numbers else set()
+                        numbers = _numbers(frame, name, chosen, warp, operands)
+                        if not numbers:
+                            continue
+                        value = frame.expression(name)
+                        changes = self._changes(value, batch, row, chosen, past, age)
+                        came = None if age else self._came(value, batch, row, chosen)
+                        found += [
+                            MadeOf(each, values, changes, came, "<several elements>")
+                            for each, values in numbers.items()
+                        ]
+                        named.add(name)
                     if text is not None:
                         break
         except (DwarfGpuError, Diverge, LaneFault):
@@ -379,18 +398,38 @@ class WaveVariables:
             return (
                 None if known is None else known[int(batch.waves[row]), np.asarray(lanes.lane).reshape(-1).astype(int)]
             )
-        storage = value.find(lanes).place.storage
-        location = storage.location.single if isinstance(storage, Located) else None
-        register = getattr(location and location.storage, "register", None)
-        if register is None or not re.fullmatch(r"v\d+", register.name):
+        file, index = _register_of(value, lanes) or ("", 0)
+        if file != "v":
             return None
-        index, now = int(register.name[1:]), batch.vector[int(register.name[1:])]
+        now = batch.vector[index]
         shape, chosen = (batch.count, batch.lanes), np.asarray(lanes.lane).reshape(-1).astype(int)
         for pc, _batch, vector, _scalar in reversed(past[: len(past) - 1 - age]):
             if vector[index] is not now:  # a write of the same number, or of other lanes, tells nothing
                 differ = np.broadcast_to(vector[index], shape) != np.broadcast_to(now, shape)
                 return np.where(differ[row, chosen], pc, 0)
         return None
+
+    def _came(self, value: Any, batch: WaveBatch, row: int, lanes: LaneSet) -> Any:
+        """Return where the numbers of a variable came from that are NaNs or infinities of arguments, by lane."""
+        check: Any = self.running.machine.device.memory.nan_check  # type: ignore[attr-defined]
+        chosen, wave = np.asarray(lanes.lane).reshape(-1).astype(int), int(batch.waves[row])
+        if (cell := _register_of(value, lanes)) is not None:
+            found = check.came_in(batch, cell, row)
+            return None if found is None else found[chosen]
+        if (place := memory_of(value, lanes)) is not None and place[0] == PRIVATE:
+            found = check.came_to(place[1] >> 2, wave)
+            return None if found is None else np.broadcast_to(found, batch.lanes)[chosen]
+        addresses = global_addresses_of(value, lanes)
+        return None if addresses is None else check.given_at(np.broadcast_to(addresses, chosen.shape))
+
+    def _is_in_source(self, pc: int) -> bool:
+        """Return whether an instruction is in a function of the source; nothing is known of a file without any."""
+        code = self.running.attached.state.loaded.at(pc)
+        return code is None or not code.file.has_dwarf or code.function_at(pc) is not None
+
+    def _line(self, pc: int) -> tuple[object, int] | None:
+        line = self.running.line_at(pc)
+        return None if line is None else (line.file, line.line)
 
     def _text(self, pc: int) -> str | None:
         line = self.running.line_at(pc)
@@ -447,17 +486,44 @@ def _part_at(variable: Any, lanes: LaneSet, place: tuple[str, int]) -> str | Non
     return "" if isinstance(storage, Register) and storage.register.name == f"{place[0]}{place[1]}" else None
 
 
-def _numbers(frame: Any, name: str, lanes: LaneSet) -> dict[str, Any]:
-    """Return the numbers of a variable, or of the elements of a small array, in lanes."""
-    found = {}
+def _numbers(frame: Any, name: str, lanes: LaneSet, warp: int, operands: Any) -> dict[str, Any]:
+    """Return the numbers of a variable, or of the elements of a small array, in lanes; None for those of a tensor.
+
+    Of a tensor it is the element that a lane holds; of several the one that is an operand.
+    """
+    found: dict[str, Any] = {}
     with suppress(DwarfGpuError, Diverge, LaneFault):
         value = frame.expression(name).find(lanes)
+        if (known := layout_of(value)) is not None and isinstance(layout := known[0], Layout):
+            held = [_held(value, layout, int(lane), warp) for lane in np.asarray(lanes.lane).reshape(-1)]
+            meant = [[x for x in each if len(each) == 1 or x in own] for each, own in zip(held, operands, strict=True)]
+            return {name: [each[0] for each in meant] if all(len(each) == 1 for each in meant) else None}
         kind = resolved(value.type)
         count = (known_size(kind) or 0) * 8 // (element_bits(kind) or 1) if isinstance(kind, Array) else 0
         names = [f"{name}[{number}]" for number in range(count)] if 0 < count <= MOST_ELEMENTS else [name]
         for each in names:
             number = np.asarray(frame.expression(each).find(lanes).number())
             found[each] = np.broadcast_to(number, (lanes.count,))
+    return found
+
+
+def _register_of(value: Any, lanes: LaneSet) -> tuple[str, int] | None:
+    """Return the register that a variable is in, if it is in one."""
+    storage = value.find(lanes).place.storage
+    location = storage.location.single if isinstance(storage, Located) else None
+    register = getattr(location and location.storage, "register", None)
+    found = register and re.fullmatch(r"([vs])(\d+)", register.name)
+    return (found[1], int(found[2])) if found else None
+
+
+def _held(tensor: Any, layout: Layout, lane: int, warp: int) -> list[Any]:
+    """Return the numbers of a tensor that a lane holds."""
+    elements, found = {layout.element(each, lane, warp) for each in range(1 << len(layout.registers))}, []
+    for element in elements:
+        part = tensor
+        for at in layout.index(element):
+            part = part.array().at(at)
+        found.append(part.number())
     return found
 
 
@@ -490,10 +556,11 @@ class FindingNames:
             operands=(*map(self._operand, finding.operands),),
         )  # fmt: skip
 
-    def _operand(self, operand: tuple[str, str, int]) -> NamedOperand:
-        name, value, pc = operand
+    def _operand(self, operand: tuple[str, str, int, int]) -> NamedOperand:
+        name, value, pc, came = operand
         is_known = pc and not self.running.reader.at(pc).is_prologue
-        return NamedOperand(name, value, self.running.position(pc) if is_known else None)
+        position = self.running.position(pc) if is_known else None
+        return NamedOperand(name, value, position, self._global(came)[0] if came else None)
 
     def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:
         """Return the element that an access outside of a buffer means, and its type."""
@@ -573,6 +640,9 @@ class FindingNames:
             memory = argument.memory
             if argument.kind in POINTERS and memory and 0 <= address - memory.address < memory.size:
                 return self._pointed(argument, address - argument.number)
+            offset = address - self.running.launched.plan.places.kernarg
+            if argument.kind not in POINTERS and argument.offset <= offset < argument.offset + argument.size:
+                return argument.name, True, None
         for name, start, size, type_ in self._statics:
             if start <= address < start + size:
                 part, kind = element_at(type_, address - start)

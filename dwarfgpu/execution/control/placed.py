@@ -17,6 +17,7 @@ import numpy as np
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.access_shapes import GLOBAL
 from dwarfgpu.execution.batch import UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.execution.control.placed_columns import (
     OPERATIONS,
@@ -247,6 +248,17 @@ def has_elements(type_: Type) -> bool:
 
 def memory_of(variable: Variable, lanes: LaneSet) -> tuple[str, int] | None:
     """Return the kind of memory that a variable is in, and its address there, if lanes share the address."""
+    kind, addresses = _addresses_of(variable, lanes) or ("", np.zeros(0, np.int64))
+    return (kind, int(addresses[0])) if len(np.unique(addresses)) == 1 else None
+
+
+def global_addresses_of(variable: Variable, lanes: LaneSet) -> Any:
+    """Return the addresses of a variable in global memory, by lane; None if it is elsewhere."""
+    found = _addresses_of(variable, lanes)
+    return found[1] if found is not None and found[0] == GLOBAL else None
+
+
+def _addresses_of(variable: Variable, lanes: LaneSet) -> tuple[str, Any] | None:
     try:
         place = variable.find(lanes).place
     except (DwarfGpuError, Diverge, LaneFault):
@@ -254,8 +266,8 @@ def memory_of(variable: Variable, lanes: LaneSet) -> tuple[str, int] | None:
     location = place.storage.location.single if isinstance(place.storage, Located) else None
     if location is None or not isinstance(location.storage, Memory):
         return None
-    offsets = np.unique(np.asarray(location.bit_offset)) + place.bit_offset
-    return (kind_of(location.storage.space), int(offsets[0]) // 8) if len(offsets) == 1 else None
+    offsets = np.asarray(location.bit_offset).reshape(-1) + place.bit_offset
+    return kind_of(location.storage.space), offsets // 8
 
 
 # --- Conditions ---------------------------------------------------------------------------------------------------

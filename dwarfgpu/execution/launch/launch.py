@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.checks.findings import CheckSettings, check_names
+from dwarfgpu.execution.checks.findings import NAN, CheckSettings, check_names
 from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.argument_values import array_at
@@ -156,7 +156,7 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     machine.scratch_base = planned.start.scratch.base
     machine.seed = options.weak_memory if options.seed is None else options.seed
     machine.weak_memory = None if options.weak_memory is None else _weak(planned, options.weak_memory, options)
-    machine.checks = None if checks is None else _checks(checks, planned)
+    machine.checks = None if checks is None else _checks(checks, machine, planned)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
         return Launched(planned, number, start_waves(machine, waves, index, prefix), machine)
@@ -174,13 +174,18 @@ def _name_buffers(machine: Gpu, planned: PlannedDispatch, closed: Mapping[str, s
         machine.padded_to = max(machine.padded_to, buffer.address + buffer.size + buffer.padding)
 
 
-def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
+def _checks(checks: frozenset[str], machine: Gpu, planned: PlannedDispatch) -> CheckSettings:
     metadata = planned.kernel.metadata
     has_barriers = metadata is not None and (metadata.max_flat_workgroup_size or 0) > planned.target.lane_count
     undefined = tuple((buffer.address, buffer.size) for buffer in planned.buffers if not buffer.has_contents)
+    floats: tuple[tuple[int, int, str], ...] = ()
+    if NAN in checks:
+        from dwarfgpu.execution.launch.given_floats import floats_of
+
+        floats = (*floats_of(planned, machine.buffers),)
     return CheckSettings(
         checks, planned.kernel.execution_mode or "cu", has_barriers, undefined, padding_of(planned.buffers),
-        _preloaded(planned.kernel),
+        floats, _preloaded(planned.kernel),
     )  # fmt: skip
 
 
