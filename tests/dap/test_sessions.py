@@ -65,7 +65,8 @@ def test_the_order_of_messages(client: LocalClient) -> None:
     client.ask("setBreakpoints", source={"path": str(KERNELS)}, breakpoints=[])
     client.ask("continue", threadId=1)
     client.event("terminated")
-    assert [title(each) for each in client.log] == [
+    titles = [title(each) for each in client.log]
+    assert [each for each in titles if not each.startswith("progress")] == [  # of what takes more than a second
         "<initialize", "initialized", "<setBreakpoints", "process", "<configurationDone", "<launch", "stopped",
         "<setBreakpoints", "continued", "<continue", "exited", "terminated",
     ]  # fmt: skip
