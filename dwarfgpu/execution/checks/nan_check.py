@@ -139,6 +139,8 @@ class NanCheck(InitCheck):
         local memory ``[work-group, 1]``."""
         self._looks: list[NumberLook | None] = []
         """What looks at the results of the present instruction, or of each part of a dual one."""
+        self.reciprocals: set[int] = set()
+        """Instructions that compilers begin a division with, also in front of the loop that has its line."""
         self._batch: Any = None
         self.memory.loaded_scalar = self._loaded_scalar
         self._memory = memory
@@ -181,9 +183,8 @@ class NanCheck(InitCheck):
         line = self.line_at(pc)
 
         def turned(each: MadeOrigin) -> MadeOrigin | None:
-            is_earlier = (
-                each.kind in (MADE_INFINITY, INFINITE_CONSTANT) and not each.lost_at and self.line_at(each.pc) != line
-            )
+            is_infinity = each.kind in (MADE_INFINITY, INFINITE_CONSTANT) and each.pc not in self.reciprocals
+            is_earlier = is_infinity and not each.lost_at and self.line_at(each.pc) != line
             return evolve(each, nan_at=each.nan_at or pc) if is_earlier else None
 
         earlier = self._changed(origins, turned)
@@ -568,6 +569,8 @@ class NumberLook:
         self.targets: list[tuple[tuple[Cell, ...], int]] = []
         """For each function the registers of its result, and which of their bits it is."""
         self.matrix = matrix_of(instruction.name)
+        if "_rcp_" in instruction.name:
+            check.reciprocals.add(address)
         self.generation, self.blocks = writer.generation, 1
         self.constants = _CONSTANTS if check.is_in_source(address) else (*_CONSTANTS, *_INFINITIES)
         """The constants that count: in a kernel, an infinity is meant."""
