@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
-from dwarfgpu.isa.formulas import formulas, single_name
+from dwarfgpu.isa.formulas import OTHERS_ON_GFX12, formulas, single_name
 from dwarfgpu.program.code import instructions, source_files
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.instruction_reference import find, names, reference_of
@@ -290,8 +290,9 @@ def test_a_file_is_read_once_until_somebody_says_so(reader, tmp_path):
 
 
 def test_each_formula_is_of_an_instruction():
-    """Or of the halves of a packed one."""
-    assert formulas().keys() <= {*names(), *map(single_name, names())}
+    """Or of the halves of a packed one, or what one means on GFX12.5."""
+    assert formulas().keys() - OTHERS_ON_GFX12.values() <= {*names(), *map(single_name, names())}
+    assert OTHERS_ON_GFX12.keys() <= formulas().keys()
 
 
 ENCODINGS = [  # as llvm-mc writes them, for the first and the last generation that has them
