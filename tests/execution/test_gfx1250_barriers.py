@@ -2,6 +2,7 @@
 
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.runtimes.repeated import RepeatedLaunch
 from tests.builders.instruction_bench import InstructionBench
 from tests.builders.parameters import for_each
 
@@ -144,16 +146,39 @@ def test_a_barrier_without_enough_signals_is_waited_for_for_ever(compiled):
     assert run(compiled(text), size=32)[0].has_ended  # one wave has no barriers
 
 
-def test_the_state_has_how_many_barriers_there_are(compiled):
-    halt, launched = run(compiled("""
+STATE = """
   call void @llvm.amdgcn.s.barrier.init(ptr addrspace(3) @even, i32 9)
   call void @llvm.amdgcn.s.barrier()
   call void @llvm.amdgcn.s.barrier.signal.var(ptr addrspace(3) @even, i32 0)
   call void @llvm.amdgcn.s.barrier()
   %state = call i32 @llvm.amdgcn.s.get.named.barrier.state(ptr addrspace(3) @even)
-  store i32 %state, ptr addrspace(1) %to"""))  # fmt: skip
+  store i32 %state, ptr addrspace(1) %to"""
+STATED = 1 << 24 | 4 << 16 | 9 << 4 | 1
+
+
+def test_the_state_has_how_many_barriers_there_are(compiled):
+    halt, launched = run(compiled(STATE))
     assert halt.has_ended
-    assert (launched.buffers["out"] == 1 << 24 | 4 << 16 | 9 << 4 | 1).all()
+    assert (launched.buffers["out"] == STATED).all()
+
+
+def test_a_repeated_launch_has_its_barriers_where_another_kernel_ran_between(compiled, tmp_path):
+    plain = tmp_path / "plain.co"
+    Path(compiled("store i32 %id, ptr addrspace(1) %to")).rename(plain)
+    code = compiled(STATE)
+    machine, out = machine_for(code, "k"), np.zeros(SIZE * GROUPS, np.int32)
+    sizes = {"grid": (SIZE * GROUPS,), "work_group": (SIZE,)}
+    launched = launch(machine, code, "k", args=[out], **sizes)
+    repeated = RepeatedLaunch(machine, launched)
+    address = next(part.value for part in launched.plan.arguments if part.name == "out")
+    assert machine.run(limit=100_000).has_ended
+    machine.remove_waves()
+    launch(machine, str(plain), "k", args=[address], **sizes)
+    assert machine.run(limit=100_000).has_ended
+    assert (launched.buffers["out"].reshape(GROUPS, SIZE) == np.arange(SIZE)).all()
+    repeated.launch([address])
+    assert machine.run(limit=100_000).has_ended
+    assert (launched.buffers["out"] == STATED).all()
 
 
 FIRST = """
