@@ -285,7 +285,9 @@ def test_messages_are_folded(built: Callable[[str], Path]) -> None:
 def test_race(built: Callable[[str], Path]) -> None:
     said = dwarfgpu("exec", "--check=race", built("wrong"), "race").stderr
     assert "lost update: `out[0]`" in said
+    assert "\n    8  if (is_atomic) atomicAdd(out, 1); else *out = *out + 1;\n" in said
     assert "launched at wrong.hip:20 in main" in said
+    assert re.search("hint: `dwarfgpu exec --break-at-fault --check=race -- .*/wrong race` stops in the debugger", said)
 
 
 @pytest.mark.slow
