@@ -1111,7 +1111,8 @@ def interruptible(device: Device) -> Iterator[None]:
         device.interrupt()
         _signal.signal(_signal.SIGINT, before)
 
-    before = _signal.signal(_signal.SIGINT, stop) or _signal.default_int_handler
+    before = _signal.signal(_signal.SIGINT, stop)
+    before = _signal.default_int_handler if before is None else before  # 0 is SIG_DFL
     try:
         yield
     finally:

@@ -371,7 +371,8 @@ def converted_bits(instruction: GpuInstruction) -> tuple[int, int] | None:
             return 0xFF << 8 * (byte or 0), LOW
         if plain[3] == "pk" or plain[5]:
             return LOW, 0xFFFF << 16 * (instruction.destinations[0].half or chosen >> 3 & 1)
-        return 0xFFFF if plain[7] else LOW, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
+        read = 0xFFFF << 16 * (needed(instruction, "src0").half or 0) if plain[7] else LOW
+        return read, 0xFF << 8 * (chosen >> 2 & 3 if byte is None else byte)
     if (halfs := _OF_HALFS.match(instruction.name)) is not None:
         source, target = needed(instruction, "src0"), instruction.destinations[0]
         if halfs[3]:

@@ -226,7 +226,7 @@ class WeakMemory(MemoryAccess):
 
         action = action_of(instruction, self.generation)
         inner = BlockWriter(writer.lanes, writer.mode)
-        for name in ("names_of_apertures", "processor", "generation", "clock"):
+        for name in ("names_of_apertures", "processor", "generation", "clock", "barriers"):
             setattr(inner, name, getattr(writer, name))
         inner.address = address
         instructions.write_instruction(inner, instruction, address, self)
@@ -395,6 +395,8 @@ class WeakMemory(MemoryAccess):
             if operation.instruction.writes_back is not None:
                 needed |= np.isin(other.waves, waves) & (not other.is_local)
             elif operation.is_local and other.is_local:
+                needed |= np.isin(other.waves, waves)
+            if "async_barrier" in operation.instruction.name and other.open.keys() & {"asynccnt", "tensorcnt"}:
                 needed |= np.isin(other.waves, waves)
             if len(keys) and len(other.keys) and keys[0] <= other.keys[-1] and keys[-1] >= other.keys[0]:
                 needed[other.rows_of_keys[np.isin(other.keys, keys)]] = True

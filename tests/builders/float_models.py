@@ -315,7 +315,7 @@ def hyperbolic_tangent(value):
     """CDNA 5, V_TANH_F32: what it says of small and of large numbers; else the exact one."""
     size = abs(value)
     near = size if size < 2**-10 or math.isnan(value) else 1.0 if size >= 8 else math.tanh(size)
-    return -near if value < 0 else near
+    return math.copysign(near, value)
 
 
 for _kind in ("f16", "bf16", "f32"):

@@ -132,6 +132,21 @@ def test_waves_wait_for_a_phase(compiled, arrive, options, jit):
     assert (launched.buffers["out"] == 4 * (np.arange(64) ^ 32) + 6).all()
 
 
+@for_each("options", {}, *({"weak_memory": seed} for seed in range(4)))
+def test_a_later_arrival_is_behind_what_was_loaded_before(compiled, options):
+    """CDNA 5, 11.2.2: it arrives when earlier asynchronous copies of the wave are complete."""
+    stored = 'store i32 %given, ptr addrspace(3) %cell\n  fence syncscope("workgroup") release\n  ARRIVE'
+    loaded = """%from = getelementptr i32, ptr addrspace(1) %out, i32 %id
+  call void @llvm.amdgcn.global.load.async.to.lds.b32(ptr addrspace(1) %from, ptr addrspace(3) %cell, i32 0, i32 0)
+  """
+    assert stored in KERNEL
+    code = compiled(KERNEL.replace(stored, loaded + LATER))
+    machine, out = machine_for(code, "k"), np.arange(64, dtype=np.int32)
+    launched = launch(machine, code, "k", grid=(64,), work_group=(64,), args=[out], **options)
+    assert machine.run(limit=100_000).has_ended
+    assert (launched.buffers["out"] == 4 * (np.arange(64) ^ 32)).all()
+
+
 def test_races_are_not_looked_for_behind_such_barriers(compiled):
     code = compiled(KERNEL.replace("ARRIVE", RETURNING))
     machine = machine_for(code, "k")

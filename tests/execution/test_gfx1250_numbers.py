@@ -242,7 +242,9 @@ def test_halves_become_floats_of_8_bits_by_chance(it, kind, lost):
     assert (it.read(3)[0] & 0xFF == expected ^ 0x80).all()
 
 
-@for_each("number, expected", (9e-4, 9e-4), (-9e-4, -9e-4), (8.0, 1), (-9.5, -1), (np.inf, 1), (-np.inf, -1), (-0.0, 0))
+@for_each(
+    "number, expected", (9e-4, 9e-4), (-9e-4, -9e-4), (8.0, 1), (-9.5, -1), (np.inf, 1), (-np.inf, -1), (-0.0, -0.0)
+)
 def test_hyperbolic_tangents_outside_of_the_approximation(it, number, expected):
     """CDNA 5, V_TANH_F32: small numbers stay, large ones become 1."""
     it.vector(0, np.full(LANES, number, np.float32).view(np.uint32))

@@ -51,7 +51,7 @@ class UndefinedWriter(BlockWriter):
         super().__init__(model.lanes, model.mode)
         self.processor, self.generation = model.processor, model.generation
         self.names_of_apertures = dict.fromkeys(model.names_of_apertures, 0)
-        self.address = model.address
+        self.address, self.barriers = model.address, model.barriers
 
     def constant(self, _number: int, kind: str) -> str:
         return super().constant(0, kind)
@@ -155,6 +155,7 @@ class PropagationWriter:
         self.values = BlockWriter(model.lanes, model.mode)
         self.values.processor, self.values.generation = model.processor, model.generation
         self.values.names_of_apertures, self.values.address = model.names_of_apertures, model.address
+        self.values.barriers = model.barriers
         self.bits = UndefinedWriter(model)
         self.before: list[str] = []
         """The lines in which ``v``, ``a`` and ``s`` are the real registers."""

@@ -206,7 +206,7 @@ def _check_readable(file: CodeObject) -> None:
 
 def _check_kernel(kernel: Kernel, shape: Geometry, processor: Processor) -> None:
     for axis in (1, 2):
-        if processor.has("ttmp-ids") and shape.groups[axis] > 1 << 16:
+        if processor.has("ttmp-ids") and shape.groups[axis] // shape.cluster[axis] > 1 << 16:
             message = f"{shape.groups[axis]} work-groups in {AXES[axis]} do not fit"
             raise UsageError(message, hint=f"{processor.name} has 16 bits for a work-group ID in y and z")
     metadata = kernel.metadata
@@ -240,9 +240,11 @@ def _in_clusters(kernel: Kernel, processor: Processor, asked: tuple[int, ...] | 
         raise UsageError(message, hint="leave out --cluster")
     x, y, z = (*(asked or required or ()), 1, 1, 1)[:3]
     size = x * y * z
+    if len(asked or ()) > 3:
+        raise UsageError(f"a cluster has at most 3 dimensions, not {len(asked or ())}")
     if size > 1 and not is_gfx12_5(processor.name):
         raise UsageError(f"{processor.name} has no clusters of work-groups", hint="GFX12.5 has them, such as gfx1250")
-    if len(asked or ()) > 3 or min(x, y, z) < 1 or size > MOST_IN_CLUSTER:
+    if min(x, y, z) < 1 or size > MOST_IN_CLUSTER:
         raise UsageError(f"a cluster of {size} work-groups does not fit", hint=f"there are 1 to {MOST_IN_CLUSTER}")
     uneven = any(groups % each for groups, each in zip(shape.groups, (x, y, z), strict=True))
     if size > 1 and (uneven or any(shape.remainders)):

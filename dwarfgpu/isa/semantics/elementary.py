@@ -76,7 +76,7 @@ def hyperbolic_tangent(value: Lanes) -> Lanes:
     magnitude = np.abs(value)
     near: Lanes = np.where(magnitude < 1 / 1024, magnitude, _through(np.tanh, magnitude))
     near = np.where(magnitude >= 8, value.dtype.type(1), near)
-    return np.where(value < 0, -near, near)
+    return np.copysign(near, value)
 
 
 # --- Division -----------------------------------------------------------------------------------------------------

@@ -514,8 +514,9 @@ class _QueueWriter:
 
         is_placed = dispatch != NONE and min(group) >= 0 and not stop.never_ran
         if is_placed:
-            for place, value in zip(identity.group, group, strict=True):
-                put(place, value)
+            sizes = layout.cluster_of(ttmps)[1] if family.name == "gfx12.5" else (1, 1, 1)
+            for place, value, size in zip(identity.group, group, sizes, strict=True):
+                put(place, value // size)
             put(identity.wave, max(number, 0))
             put(identity.packet, self.dispatches.index(dispatch))
             if identity.yz_valid is not None:
