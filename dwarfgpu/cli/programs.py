@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOOKS = ("trace", "wave", "lane", "watch", "history")
 """The options that say what is shown of the waves of a launch."""
 OF_ONE_RUN = (*LOOKS, "profile", "core", "break_at_fault")
-NOT_DEBUGGED = ("kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds")
+NOT_DEBUGGED = ("kernel", "launch", "profile", "report", "sarif", "core", *LOOKS, "seeds", "lazy")
 """The options that `--break-at-fault` does not take."""
 OUTPUT, STATUS = "output", "exit status"
 """The results of a program."""

@@ -315,7 +315,6 @@ def test_lines_and_values_of_launches(built: Callable[[str], Path], tmp_path: Pa
         assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
 
 
-@pytest.mark.slow
 def test_seeds_of_a_program(tmp_path: Path) -> None:
     source = tmp_path / "order.hip"
     source.write_text(ORDER)

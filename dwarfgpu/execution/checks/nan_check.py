@@ -4,7 +4,8 @@ A NaN of operands that are no NaNs, an infinity of finite operands, and a number
 followed as `InitCheck` follows undefined bits: all bits of such a result, to a store in global memory, a branch or an
 address. What does not get there is no finding: expansions of divisions and roots make infinities that they replace. A
 finite result of floats ends the way of a number. A comparison or a conversion of one *loses* it: what depends on that
-is followed further. Infinities of constants and of memory are followed by nobody.
+is followed further. Infinities of constants are not followed; NaNs and infinities of arguments are, from where they
+came in.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ _INFINITIES = _INFINITY, _UPPER_INFINITY = 0x7F800000, 0x7FF00000
 _HALF_LIMIT = 65520.0
 """What rounds to an infinity as a half."""
 INFINITE = "infinity came in"
-"""What is no finding, and told of what is made of it."""
-MOST_CAME = 256
+"""What is no finding of its own: findings of what is made of it name it."""
+MOST_CAME = 64
 """How many numbers that one instruction reads are told apart."""
 MOST_LOOKED_AT = 8
 """How often the operands of one instruction are looked at."""
@@ -125,6 +126,8 @@ class NanCheck(InitCheck):
         """Returns the variables that the line of an instruction names, with their values in lanes of a wave."""
         self.line_at: Callable[[int], object] = lambda pc: pc
         """Returns the line of an instruction."""
+        self.divides: Callable[[int], bool] = lambda _pc: True
+        """Returns whether the line of an instruction divides, or has a function that does."""
         self.is_in_source: Callable[[int], bool] = lambda _pc: True
         """Returns whether an instruction is in a function of the source, not of a library."""
         self.past: deque[PastInstruction] | None = None
@@ -140,13 +143,17 @@ class NanCheck(InitCheck):
         self._looks: list[NumberLook | None] = []
         """What looks at the results of the present instruction, or of each part of a dual one."""
         self.reciprocals: set[int] = set()
-        """Instructions that compilers begin a division with, also in front of the loop that has its line."""
+        """Instructions that compilers begin a division with, in front of the loop that has its line."""
         self._batch: Any = None
         self.memory.loaded_scalar = self._loaded_scalar
         self._memory = memory
-        given = [part for start, size, kind in settings.floats for part in self._mark_given(start, size, kind)]
-        self._given_starts, self._given_ends = np.array(sorted(given), np.uint64).reshape(-1, 2).T
+        parts = [np.zeros((0, 3), np.uint64), *(self._mark_given(*each) for each in settings.floats)]
+        given = np.concatenate(parts)
+        self._given_starts, self._given_ends, nans = given[np.argsort(given[:, 0], kind="stable")].T.copy()
         """Where numbers of arguments are that are NaNs or infinities, until the kernel writes others there."""
+        self._given_nans = nans != 0
+        self._told: dict[tuple[int, str], list[int]] = {}
+        """Which of them each instruction tells apart, by its address."""
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         super().use(local, group_of, scratch)
@@ -183,7 +190,8 @@ class NanCheck(InitCheck):
         line = self.line_at(pc)
 
         def turned(each: MadeOrigin) -> MadeOrigin | None:
-            is_infinity = each.kind in (MADE_INFINITY, INFINITE_CONSTANT) and each.pc not in self.reciprocals
+            is_begun = each.pc in self.reciprocals and self.divides(pc)
+            is_infinity = each.kind in (MADE_INFINITY, INFINITE_CONSTANT) and not is_begun
             is_earlier = is_infinity and not each.lost_at and self.line_at(each.pc) != line
             return evolve(each, nan_at=each.nan_at or pc) if is_earlier else None
 
@@ -205,8 +213,8 @@ class NanCheck(InitCheck):
 
     def is_lost(self, origins: Lanes) -> Lanes:
         """Return where numbers were lost."""
-        every: Any = self._origins
-        lost = [number for number, made in enumerate(every) if any(each.lost_at for each in made)]
+        numbers = np.unique(origins).tolist()
+        lost = [number for number in numbers if any(each.lost_at for each in self._of_number(number))]
         return np.isin(origins, lost) if lost else np.zeros(np.shape(origins), bool)
 
     # --- Text -----------------------------------------------------------------------------------------------------
@@ -277,32 +285,39 @@ class NanCheck(InitCheck):
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
-    def _mark_given(self, start: int, size: int, kind: str) -> list[tuple[int, int]]:
-        """Mark the NaNs and infinities among the numbers of an argument; return where they are."""
+    def _mark_given(self, start: int, size: int, kind: str) -> Any:
+        """Mark NaNs and infinities of an argument; return where each begins and ends, and whether it is a NaN."""
         segment = self._memory.segment_of(start, start + max(size, 1) - 1)
         width = np.dtype(kind).itemsize
         if segment is None or size < width:
-            return []
+            return np.zeros((0, 3), np.uint64)
         data = segment.data[start - segment.start :][: size // width * width]
         odd = ~np.isfinite(data.view(kind))
         if odd.any():
             self.memory.put(start, np.repeat(odd, width).view(np.uint8) * np.uint8(0xFF))
-        return [(start + width * each, start + width * each + width) for each in np.flatnonzero(odd).tolist()]
+        starts = np.uint64(start) + np.uint64(width) * np.flatnonzero(odd).astype(np.uint64)
+        return np.stack([starts, starts + np.uint64(width), np.isnan(data.view(kind)[odd])], axis=1).astype(np.uint64)
 
     def _came(self, batch: WaveBatch, address: Any, word: Lanes, width: int) -> Lanes:
         """Return the origins of numbers that are as the launch has given them."""
         places = np.asarray(address).astype(np.uint64)
         flags, places = np.broadcast_arrays(np.asarray(word) != 0, places)
-        last = np.searchsorted(self._given_starts, places + np.uint64(width - 1), "right") - 1
-        flags = flags & (last >= 0) & (self._given_ends[last] > places) if len(self._given_ends) else flags & False
         origins = np.zeros(flags.shape, np.uint32)
-        for number in np.unique(last[flags]).tolist()[:MOST_CAME]:
-            start, end = int(self._given_starts[number]), int(self._given_ends[number])
-            segment, size, here = self._memory.segment_of(start, end - 1), end - start, flags & (last == number)
-            value = segment.data[start - segment.start :][:size].copy().view(f"<f{size}")[0]
-            origin = MadeOrigin(self.pc, CAME_IN if np.isnan(value) else INFINITE, address=start, size=size)
-            origins[here] = self.number(origin)
-            self._note_read(origin, batch, np.where(here, places.astype(np.int64), -1))
+        if not len(self._given_ends):
+            return origins
+        last = np.searchsorted(self._given_starts, places + np.uint64(width - 1), "right") - 1
+        flags = flags & (last >= 0) & (self._given_ends[last] > places)
+        for kind, chosen in (CAME_IN, flags & self._given_nans[last]), (INFINITE, flags & ~self._given_nans[last]):
+            rest, numbers, told = chosen, np.unique(last[chosen]), self._told.setdefault((self.pc, kind), [])
+            told += np.setdiff1d(numbers, told).tolist()[: MOST_CAME - len(told)]
+            for number in [*np.intersect1d(numbers, told).tolist(), None]:
+                here = rest if number is None else rest & (last == number)
+                if here.any():
+                    start = 0 if number is None else int(self._given_starts[number])
+                    size = 0 if number is None else int(self._given_ends[number]) - start
+                    origin, rest = MadeOrigin(self.pc, kind, address=start, size=size), rest & ~here
+                    origins[here] = self.number(origin)
+                    self._note_read(origin, batch, np.where(here, places.astype(np.int64), -1))
         return origins
 
     def _loaded_scalar(self, address: Any, size: int, words: list[Any]) -> None:
@@ -354,7 +369,8 @@ class NanCheck(InitCheck):
                 for part in range(0, word.dtype.itemsize, 4):
                     self._put(batch, space, np.asarray(address) + place + part, stored, origins)
             else:
-                self._forget_given(np.asarray(address).astype(np.uint64) + np.uint64(place), stored)
+                for part in range(place, place + word.dtype.itemsize, 2):  # a word may have two halves
+                    self._forget_given(np.asarray(address).astype(np.uint64) + np.uint64(part), stored)
                 signs = SIGNS if word.dtype.itemsize == 4 else ~word.dtype.type(1 << 8 * word.dtype.itemsize - 1)
                 self._report(UNDEFINED_STORE, batch, self.pc, flags & (word & signs != 0), origins)
             place += word.dtype.itemsize
@@ -469,10 +485,10 @@ class NanCheck(InitCheck):
         return np.where((last >= 0) & (self._given_ends[last] > places), self._given_starts[last], 0).astype(np.int64)
 
     def came_from(self, origins: Lanes) -> Lanes:
-        """Return the addresses that numbers with some origins came from, 0 for others."""
+        """Return the addresses that numbers with some origins came from: 0 for others, -1 if it is not told apart."""
         found = np.zeros(np.shape(origins), np.int64)
         for number in np.unique(origins).tolist():
-            addresses = [each.address for each in self._of_number(number) if each.address]
+            addresses = [each.address or -1 for each in self._of_number(number) if each.kind in (CAME_IN, INFINITE)]
             if addresses:
                 found[origins == number] = addresses[0]
         return found
@@ -486,19 +502,19 @@ class NanCheck(InitCheck):
             row = int(np.flatnonzero(flags.any(axis=1))[0])
             wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
             place: Any = evolve(origin, nan_at=None, lost_at=None)
-            reader, read, lane, _address = self._reader(place, wave, lanes)
+            reader, read, lane, address = self._reader(place, wave, lanes)
             sides = [self.side(READ, origin.pc, reader, read, lane)]
             middle = ((USE, origin.nan_at), (LOSE, origin.lost_at))
             last = WRITE if kind == UNDEFINED_STORE else USE
             for action, at in (*middle, (last, pc)):
                 if at and (action == last or at not in (each.pc for each in sides)):
                     sides.append(self.side(action, at, wave, lanes, int(lanes[0]), batch=batch))
-            finding = CheckFinding(NAN, CAME_IN, tuple(sides), "global", origin.address, origin.size)
+            finding = CheckFinding(NAN, CAME_IN, tuple(sides), "global", origin.address or address, origin.size)
             self.found[key] = finding
         finding.count += int(np.count_nonzero(flags))
 
     def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: Any) -> None:
-        if isinstance(origin, MadeOrigin) and origin.address:
+        if isinstance(origin, MadeOrigin) and origin.kind in (CAME_IN, INFINITE):
             self._report_came(batch, kind, pc, flags, origin)
             return
         if not isinstance(origin, MadeOrigin) or not self._made.get((origin.pc, origin.kind)) or not flags.any():
@@ -569,11 +585,13 @@ class NumberLook:
         self.targets: list[tuple[tuple[Cell, ...], int]] = []
         """For each function the registers of its result, and which of their bits it is."""
         self.matrix = matrix_of(instruction.name)
-        if "_rcp_" in instruction.name:
+        if "_rcp_" in instruction.name and not check.divides(address):
             check.reciprocals.add(address)
         self.generation, self.blocks = writer.generation, 1
         self.constants = _CONSTANTS if check.is_in_source(address) else (*_CONSTANTS, *_INFINITIES)
         """The constants that count: in a kernel, an infinity is meant."""
+        self.is_clamped = kind == FLOATS and bool(instruction.modifiers.get("clamp"))
+        """Whether results end between 0 and 1, whatever the function returns; a NaN as 0."""
         self.limits: tuple[float, float] = (0, 0)
         """Between which numbers an integer is."""
         self.operands = instruction.sources
@@ -613,6 +631,8 @@ class NumberLook:
         return run
 
     def _is_odd(self, given: tuple[Lanes, ...], result: Lanes) -> bool:
+        if self.is_clamped:
+            return False
         if self.kind == COMPARED:
             return any(np.isnan(each).any() for each in given if each.dtype.kind == "f")
         if self.kind == CONSTANT:

@@ -64,6 +64,7 @@ _OPERAND = re.compile(r"(?<![\w.>])[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[^][]*
 """A variable or a part of one in a line of the source."""
 _ASSIGNED = re.compile(r"^(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<![-+*/%&|^<>=!])=(?!=)|//.*$")
 """What a line sets: an argument of a call in Python is named inside of parentheses."""
+_COMMENT, _DIVISION = re.compile(r"//.*$|/\*.*?\*/"), re.compile(r"/|(?:rcp|recip|div)\w*\s*\(")
 _NAN, _CALL = re.compile("nan", re.IGNORECASE), re.compile(r"[A-Za-z_]\w*\s*\(")
 
 
@@ -296,7 +297,7 @@ class WaveVariables:
             memory.init_check.padding_of_waves = self.padding
         if memory.nan_check is not None:
             memory.nan_check.variables, memory.nan_check.line_at = self.operands, self._line
-            memory.nan_check.is_in_source = self._is_in_source
+            memory.nan_check.is_in_source, memory.nan_check.divides = self._is_in_source, self._divides
             if running.is_optimized and memory.nan_check.past is None:
                 memory.nan_check.past = deque(maxlen=MOST_PAST)
         self._padding: dict[Any, Padding] = {}
@@ -430,6 +431,10 @@ class WaveVariables:
     def _line(self, pc: int) -> tuple[object, int] | None:
         line = self.running.line_at(pc)
         return None if line is None else (line.file, line.line)
+
+    def _divides(self, pc: int) -> bool:
+        text = self._text(pc)
+        return text is None or _DIVISION.search(_COMMENT.sub("", text)) is not None
 
     def _text(self, pc: int) -> str | None:
         line = self.running.line_at(pc)

@@ -13,6 +13,7 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_slow
 
 HERE = Path(__file__).parent
 IN_FUNCTIONS = {"ratio_in_function": "part / whole", "member": "sum / number", "of_template": "return log(value)"}
@@ -258,6 +259,38 @@ def test_python_has_the_operands(built):
     assert values_of(row) == {"s": "0", "n": "0"}
 
 
+GIVEN = """
+kernel void masked(global float *out, global const float *mask, global const int *count, float none) {
+  float least = 0;
+  for (int k = 0; k < count[0]; k++)
+    least = fmin(least, mask[k * 256 + get_global_id(0)]);
+  float s = least < 0 ? 0.0f : 1.0f;
+  out[get_global_id(0)] = s / s;
+}
+kernel void inverse(global float *out, global const float *in, global const int *n, float none) {
+  float inv = 1.0f / (n[0] - 1);
+  for (int k = 0; k < 4; k++)
+    out[4 * get_global_id(0) + k] = in[get_global_id(0)] * inv;
+}
+kernel void unit(global float *out, global const float *in, global const int *n, float none) {
+  out[get_global_id(0)] = clamp(in[get_global_id(0)] / (n[0] - 1), 0.0f, 1.0f);
+}
+"""
+
+
+def test_many_infinities_of_an_argument_hide_nothing(require_tool, tmp_path):
+    """A mask of infinities; a reciprocal of the source, which makes one in a line of its own; one that is clamped."""
+    require_tool("clang-22")
+    path, source = str(tmp_path / "given.co"), tmp_path / "given.cl"
+    source.write_text(GIVEN)
+    assert main(["compile", str(source), "--target=gfx1200", "-O2", "-o", path]) == 0
+    (row,) = found(path, "masked", args={1: np.full(300 * 256, -np.inf, np.float32), 2: "full(1, 300)"})
+    assert (row.kind, row.sides[0].line[1], row.count) == (f.MADE_NAN, 7, 256)
+    (row,) = found(path, "inverse", args={0: "zeros(1024, float32)", 2: "ones(1)"})
+    assert (row.kind, row.sides[0].line[1]) == (f.MADE_INFINITY, 10)
+    assert not found(path, "unit", args={1: "ones(256, float32)", 2: "ones(1)"})
+
+
 NARROW = """
 #define KERNEL(NAME) kernel void NAME(global uint *out, global const float *in) { \\
     int i = get_local_id(0); float x = in[i];
@@ -283,8 +316,7 @@ KERNEL(with_scale)
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1200", "gfx1250"])
+@pytest.mark.parametrize("target", some_slow(["gfx942", "gfx950", "gfx1200", "gfx1250"], quick=["gfx1200"]))
 def test_a_number_that_is_too_large_for_8_bits(require_tool, tmp_path, target):
     """A mended one fits; one that was infinite is not blamed, nor one that saturates; a NaN came in."""
     require_tool("clang-22")
