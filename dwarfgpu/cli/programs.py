@@ -72,7 +72,7 @@ def execute_program(session: Session, options: Any) -> int:
     lacks_answer = looks.end()
     if report.has_kernel_errors and not any(getattr(options, name) for name in NOT_DEBUGGED):
         again = shlex.join(["dwarfgpu", "exec", "--break-at-fault", *options.typed, *options.rest])
-        session.hint(f"`{again}` stops in the debugger where the first one happened")
+        session.hint(f"`{again}` stops in the debugger where the first error was found")
     chosen.check()
     return status or (NO_ANSWER if report.has_errors or lacks_answer else 0)
 
@@ -146,7 +146,7 @@ def _run_seeds(session: Session, options: Any, run: Callable[..., int]) -> int:
     if is_interrupted:
         return INTERRUPTED
     if report.differing:
-        session.tell(f"seed {first} runs once more, to tell whether it is the order of the waves that counts")
+        session.tell(f"seed {first} runs once more, to see whether results differ without another order")
         own = f"they differ between two runs with seed {first}, too: they depend on more than the order"
         session.hint(own if results(first) != runs[first] else seeds_hint(report))
     return max(status for _output, status in runs.values()) or (NO_ANSWER if report.differing else 0)

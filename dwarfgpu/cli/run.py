@@ -254,7 +254,7 @@ def _other(name: str, words: list[str]) -> Any:
     elif name == "debug" and options.target:
         raise UsageError(
             "--target names the processor of a program that follows --args",
-            hint="a kernel has that of its file: k.cl@gfx90a",
+            hint="for a kernel, name the processor with its file: k.cl@gfx90a",
         )
     if name == "exec" and options.break_at_fault:
         from dwarfgpu.cli.programs import words_to_fault

@@ -37,7 +37,7 @@ class BarrierPart(Enum):
 
 
 class BarrierListener:
-    """What is told of named barriers, each a work-group and a number, and of those of clusters, a cluster and -3."""
+    """Is told of named barriers, (work-group, number), and of barriers of clusters, (cluster, -3)."""
 
     def signal_other(self, batch: WaveBatch, row: int, barrier: tuple[int, int]) -> None:
         """Take note of the signal of a wave, which has a row in a batch."""
@@ -167,7 +167,7 @@ class ClusterBarriers:
         self.of_waves = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
         """The cluster of each wave."""
         self.is_in = sizes.prod(axis=1) > 1
-        """Whether it is in a cluster: one work-group alone is none."""
+        """Whether it is in a cluster of more than one work-group."""
         x, y, z = (groups % sizes).T
         self.places = x + sizes[:, 0] * (y + sizes[:, 1] * z)
         """The number of its work-group in the cluster."""
@@ -303,7 +303,7 @@ class GroupBarriers:
         return self.clusters.signal(batch, self.alive)
 
     def tell(self, listener: BarrierListener) -> None:
-        """Let somebody be told of all barriers but that of a work-group."""
+        """Tell a listener of all barriers except those of work-groups."""
         self.named.listener = self.clusters.listener = listener
 
     def go_on(self, batch: WaveBatch) -> Any:

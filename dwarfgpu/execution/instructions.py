@@ -36,7 +36,7 @@ IDLE = re.compile(
 """Instructions that change nothing in a machine without timing and caches."""
 _NARROW = re.compile(r"v_cvt_\w*(fp|bf)8")
 _WITHOUT_SOURCE = re.compile(r"s_alloc_vgpr$|tensor_(save|stop)$|v_cvt_sr_pk_f16_f32$")
-"""Instructions of GFX12.5 that its document does not have, but LLVM, and one of which it adds too many random bits."""
+"""Instructions of GFX12.5 that LLVM has and the document has not, and one for which it adds too many random bits."""
 _READ_ON_GFX12_5 = frozenset(
     f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")
 )

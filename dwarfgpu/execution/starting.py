@@ -63,7 +63,7 @@ def bytes_of(waves: Demand, wave_count: int, group_count: int) -> int:
 
 
 def groups_at_once(waves: Demand, wave_limit: int | None = None) -> int:
-    """Return how many work-groups of a dispatch a machine has at once: at least a cluster."""
+    """Return how many work-groups of a dispatch a machine has at once: at least one cluster."""
     geometry = waves.start.geometry
     x, y, z = geometry.work_group
     in_group = -(-x * y * z // geometry.wave_size)
@@ -118,7 +118,8 @@ def start_waves(
 class StartingWaves:
     """The work-groups of a dispatch that start when earlier ones have ended, some at a time.
 
-    Their order is x, y, z, that of clusters first; with a seed, they are shuffled within windows of `_WINDOW`.
+    Clusters start in the order x, y, z, and the work-groups of a cluster together. With a seed, clusters are shuffled
+    within windows of `_WINDOW`.
     """
 
     waves: Demand

@@ -445,7 +445,7 @@ def test_findings_name_the_lines_of_a_script(require_tool: Callable[[str], str],
     assert done.stdout == "ended -5\n"  # after a fault nothing is done any more
     lines = [line.strip() for line in done.stderr.splitlines()]
     script = shlex.join([sys.executable, str(PROGRAMS / "script.py"), kind])
-    hint = f"hint: `dwarfgpu exec --break-at-fault -- {script}` stops in the debugger where the first one happened"
+    hint = f"hint: `dwarfgpu exec --break-at-fault -- {script}` stops in the debugger where the first error was found"
     assert lines[-6:] == [
         "`cells` from script.py:33: 256 bytes", "allocated at script.py:33 in <module>",
         "launched at script.py:22 in executed", "called from script.py:36 in <module>", "1 launch, 1 kernel, 1 error",

@@ -44,7 +44,7 @@ FEW_WAVES, MOST_BYTES = 1024, 1 << 28
 
 
 class Reach(IntEnum):
-    """How far waves are apart: in different clusters, in one work-group, or in one cluster."""
+    """How far apart two waves are: FAR in different clusters, NEAR in one work-group, CLUSTER in one cluster."""
 
     FAR, NEAR, CLUSTER = range(3)
 
