@@ -218,13 +218,10 @@ MARKED_FROM = 10
 """The ``r_version`` from which waves of GFX9 to GFX11 are marked whose temporaries are not set up."""
 
 
-NO_CLUSTER = (0, 0, 0), (1, 1, 1)
-
-
-def cluster_of(ttmps: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def cluster_of(family: str, ttmps: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return where a work-group is in its cluster, and the size of that (CDNA 5 ISA document, 2.3.1)."""
-    if not ttmps[6] >> 24 & 15:
-        return NO_CLUSTER
+    if family != "gfx12.5" or not ttmps[6] >> 24 & 15:
+        return (0, 0, 0), (1, 1, 1)
     return tuple(ttmps[6] >> low & 15 for low in (0, 4, 8)), tuple((ttmps[6] >> low & 15) + 1 for low in (12, 16, 20))
 
 
@@ -239,7 +236,7 @@ class IdentityDecoder:
         self._debugger = identity.debugger_valid
         self._yz_valid = identity.yz_valid
         self._trap = _masked(identity.trap)
-        self._has_clusters = family.name == "gfx12.5"
+        self._family = family.name
         self._places = tuple(_masked(place) for place in (*identity.group, identity.wave, identity.packet))
 
     def not_set_up(self, ttmps: tuple[int, ...]) -> bool:
@@ -261,7 +258,7 @@ class IdentityDecoder:
         valid = self._yz_valid
         if valid is not None and not ttmps[valid[0]] >> valid[1] & 1:
             y = z = 0
-        inside, sizes = cluster_of(ttmps) if self._has_clusters else NO_CLUSTER
+        inside, sizes = cluster_of(self._family, ttmps)
         x, y, z = (at * size + own for at, size, own in zip((ttmps[rx] >> lx & mx, y, z), sizes, inside, strict=True))
         return (x, y, z), ttmps[rw] >> lw & mw, ttmps[rp] >> lp & mp
 

@@ -514,7 +514,7 @@ class _QueueWriter:
 
         is_placed = dispatch != NONE and min(group) >= 0 and not stop.never_ran
         if is_placed:
-            sizes = layout.cluster_of(ttmps)[1] if family.name == "gfx12.5" else (1, 1, 1)
+            sizes = layout.cluster_of(family.name, ttmps)[1]
             for place, value, size in zip(identity.group, group, sizes, strict=True):
                 put(place, value // size)
             put(identity.wave, max(number, 0))
