@@ -87,7 +87,7 @@ SIGNS = np.uint32(0x7FFF7FFF)
 
 @frozen
 class MadeOrigin:
-    """An instruction that made or read a number, the one that made a NaN of it, and the one that lost it."""
+    """Which instruction made or read a number, which one made a NaN of it, and which one lost it."""
 
     pc: int
     kind: str
@@ -463,12 +463,12 @@ class NanCheck(InitCheck):
         return self._changed(origins, used)
 
     def came_to(self, dword: int, wave: int) -> Any:
-        """Return the addresses that the lanes of a wave have a number in private memory from; None if it is none."""
+        """Return where a number in private memory came in, for each lane of a wave; None if it is not followed."""
         known = self._in_places.get((SCRATCH, dword))
         return None if known is None else self.came_from(known[wave])
 
     def came_in(self, batch: WaveBatch, cell: Cell, row: int) -> Any:
-        """Return the addresses that the lanes of a wave have a number in a register from; None if it is none given."""
+        """Return where a number in a register came in, for each lane of a wave; None if it is not followed."""
         bits, noted = self.bits_of(batch, cell), self.followed.origins(batch)
         if bits is DEFINED or cell not in noted:
             return None
