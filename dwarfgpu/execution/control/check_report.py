@@ -494,7 +494,7 @@ def _part_at(variable: Any, lanes: LaneSet, place: tuple[str, int]) -> str | Non
 def _numbers(frame: Any, name: str, lanes: LaneSet, warp: int, operands: Any) -> dict[str, Any]:
     """Return the numbers of a variable, or of the elements of a small array, in lanes; None for those of a tensor.
 
-    Of a tensor it is the element that a lane holds; of several the one that is an operand.
+    A lane has one number of a tensor: the element that it holds, or if it holds several, the one that is an operand.
     """
     found: dict[str, Any] = {}
     with suppress(DwarfGpuError, Diverge, LaneFault):
