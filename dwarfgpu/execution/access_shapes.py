@@ -145,8 +145,8 @@ def _exchange_marked(old: Lanes, data: Lanes) -> Lanes:
 def _arrived(old: Lanes, count: Lanes) -> Lanes:
     """Return a barrier in local memory after arrivals (CDNA 5 ISA document, 11.2.2).
 
-    Bits 28:0 are the arrivals that are missing, less 1, bits 31:29 the phase, and bits 47:32 what the first are again
-    when they fall below 0: then the phase changes. Other widths are possible; HIP and Triton use this one.
+    Bits 28:0 are 1 less than the number of missing arrivals, and bits 31:29 are the phase. When the first would fall
+    below 0, the phase changes, and bits 47:32 take their place. HIP and Triton use these widths; others are possible.
     """
     state = (old - count) & np.uint64(LOW)
     again = state & np.uint64(LOW << 29 & LOW) | old >> np.uint64(32) & np.uint64(0xFFFF)
