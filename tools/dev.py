@@ -60,7 +60,7 @@ SCRIPTS = {
     "corpus": "compile the corpus in every way, and read each variable at each statement",
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
-    "hunt": "judge a compiler with random kernels, and find the passes behind its mistakes (tools/hunt/README.md)",
+    "hunt": "make the source of a mistake of a compiler small, and find its pass (tools/hunt/README.md)",
     "cases": "answer a file of cases: expressions, call frame information or location lists, one per line",
     "answers": "write down all answers, to compare them with those of another checkout",
     "fuzz": "damage the files in fixtures/ and try everything with them",

@@ -32,11 +32,10 @@ NOT_HERE = frozenset(
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 _CASES = "clone the sources of dwarfgpu, and use `python3 tools/cases.py {} --cases FILE`"
-_HUNT = "clone the sources of dwarfgpu, and use `python3 tools/dev.py hunt {}`"
+_TOOL = "clone the sources of dwarfgpu, and use `python3 tools/dev.py {}`"
 GONE = {
-    "judge --fuzz": _HUNT.format("--fuzz N"),
-    "judge --reduce": _HUNT.format("k.cl --reduce"),
-    "judge --campaign": _HUNT.format("--campaign DIR"),
+    "judge --fuzz": _TOOL.format("fuzz --kernels --count N"),
+    "judge --reduce": _TOOL.format("hunt k.cl"),
     "serve": "use `dwarfgpu dap`, or the GDB plug-in (`dwarfgpu docs gdb`)",
     "lists": _CASES.format("lists"),
     "eval --cases": _CASES.format("eval"),

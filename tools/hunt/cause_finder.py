@@ -19,7 +19,7 @@ from dwarfgpu.progress import begin
 from hunt.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFinder
 from hunt.reducer import MOST_TESTS, SourceReducer, without_blank_lines
 from hunt.source_levels import LOST, RESULT
-from hunt.source_variants import CODE, WITH_HOST, compared_with
+from hunt.source_variants import CODE, is_compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,12 +77,11 @@ class CauseFinder:
         """Return the same finding of a variant of the source; None if it has none."""
         if not self._named <= _words(text):
             return None
-        compared = compared_with(self.finding.rule)
         try:
             code = self.variants.code(text, self.level, (*options, *DEFINED))
-            if compared == WITH_HOST and not self.variants.plain(text).is_defined:
+            if self.finding.rule == RESULT and not self.variants.plain(text).is_defined:
                 return None
-            verdict = self.variants.verdict(text, self.level, code, compared)
+            verdict = self.variants.verdict(text, self.level, code, is_compared=is_compared(self.finding.rule))
         except DwarfGpuError:
             if options:  # what cannot be built says nothing about the options
                 raise
@@ -90,10 +89,10 @@ class CauseFinder:
         wanted = self.finding.rule, self.finding.function, self.finding.variable
         return next((each for each in verdict.findings if (each.rule, each.function, each.variable) == wanted), None)
 
-    def cause(self, *, tests: int = MOST_TESTS, of: str = "") -> FindingCause:
-        """Return the cause, of the source made small with so many tests; ``of`` is what progress calls it."""
+    def cause(self, *, tests: int = MOST_TESTS) -> FindingCause:
+        """Return the cause, of the source made small with so many tests."""
         self._named = {self.finding.variable, self.variants.kernel} & _words(self.text)
-        cause = self.described(is_cut=tests > 0 and self._reduce(tests, of))
+        cause = self.described(is_cut=tests > 0 and self._reduce(tests))
         return evolve(cause, blamed=self._blamed(cause.source, cause.finding, MORE_SUSPECTS if tests else SUSPECTS))
 
     def described(self, *, is_cut: bool = True) -> FindingCause:
@@ -127,9 +126,9 @@ class CauseFinder:
             found.function, found.variable, is_lost=found.rule == LOST, is_memory=is_memory, suspected=suspected
         )
 
-    def _reduce(self, tests: int, of: str) -> bool:
+    def _reduce(self, tests: int) -> bool:
         """Make the source small with so many tests; return whether it may be smaller still."""
-        progress = begin(f"variants{of}", tests)
+        progress = begin("variants", tests)
 
         def tried(smallest: str) -> None:
             self.text = without_blank_lines(smallest)

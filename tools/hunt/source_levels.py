@@ -1,13 +1,13 @@
-"""A source judged: what a compiler makes of it at -O1 to -O3, compared with -O0 and, where it is random, the host."""
+"""A source judged: what a compiler makes of it at -O1 to -O3, compared with -O0."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define
 
-from dwarfgpu.audits.judge.judgement import Judge, difference, results_of, sum_of
+from dwarfgpu.audits.judge.judgement import Judge, results_of
 from dwarfgpu.audits.judge.statement_recorder import record_run
 from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.sources import Recipe, compile_source
@@ -17,7 +17,6 @@ from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.execution.launch.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.immutable import frozen
 from dwarfgpu.states.program import open_program
-from hunt.host_results import ITEMS, HostKernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,13 +28,14 @@ if TYPE_CHECKING:
 
 LEVELS = ("1", "2", "3")
 UNOPTIMIZED = "0"
+ITEMS = 8
+"""The work-items of a launch: as few as diverge in many ways, since each of their values is compared."""
 BUDGET = 50_000
 """The instructions of a kernel; without optimization there may be so many times more."""
 MORE_AT_O0 = 10
 RESULT = "against-result"
 """The rule of a build that computes something else: no matter of debugging information."""
 LOST = "against-missing"
-"""The rule of a variable that has no location where one is needed: no wrong value."""
 """The rule of a variable that has no location where one would be right."""
 PARTS = ("value", "against")
 """The parts of the rules that are about variables, which passes of a compiler make wrong one by one."""
@@ -60,24 +60,6 @@ class LevelVerdict:
 
     kernel: str
     level: str
-    instructions: int = 0
-    """The different ones that were judged."""
-    right: int = 0
-    wrong: int = 0
-    absent: int = 0
-    """The variables in scope at these instructions."""
-    values_right: int = 0
-    values_wrong: int = 0
-    values_absent: int = 0
-    """The values at statements, compared with the build without optimization."""
-    frames: int = 0
-    """The instructions at which callers are right."""
-    frames_missing: int = 0
-    lanes: int = 0
-    lines: int = 0
-    """The lines that the build without optimization executes."""
-    lines_reached: int = 0
-    """Those that have a statement here that is executed, too."""
     findings: tuple[SourceFinding, ...] = ()
     problem: str | None = None
     """Why it was not judged, or not to its end."""
@@ -130,66 +112,37 @@ class SourceLevels:
     processor: str
     options: tuple[str, ...] = ()
     levels: tuple[str, ...] = LEVELS
-    calls_library: bool = True
-    """Whether it may call built-in functions; random sources call none."""
 
     def compiled(self, level: str, options: Iterable[str] = ()) -> Compiled:
         """Return what the compiler makes of the source at a level."""
         words = (*self.options, *options)
-        recipe = Recipe(self.processor, level, words, is_linked=self.calls_library, is_watched=False)
+        recipe = Recipe(self.processor, level, words, is_watched=False)
         return compile_source(self.path, recipe)
 
-    def verdicts(self, *, host: HostKernels | None = None, only: str | None = None) -> Iterator[LevelVerdict]:
+    def verdicts(self, only: str | None = None) -> Iterator[LevelVerdict]:
         """Yield what comes of each kernel at each level; a source that is not compiled raises an error."""
         plain = open_program(self.compiled(UNOPTIMIZED).code)
         names = plain.file.kernel_names() if only is None else [plain.file.kernels_named([only])[0].name]
         others = {name: RecordedBuild(plain, name) for name in names}
-        known: dict[bytes, list[LevelVerdict]] = {}  # -O3 is mostly -O2
+        judged_codes: set[bytes] = set()  # -O3 is mostly -O2
         for level in self.levels:
             code = self.compiled(level).code
-            if code in known:
-                yield from (evolve(verdict, level=level) for verdict in known[code])
-                continue
-            program, known[code] = open_program(code), []
-            for name in names:
-                known[code].append(judged(program, name, level, others[name], host))
-                yield known[code][-1]
+            if code not in judged_codes:
+                judged_codes.add(code)
+                program = open_program(code)
+                yield from (judged(program, name, level, others[name]) for name in names)
 
 
-def judged(
-    program: Program, kernel: str, level: str, other: RecordedBuild | None, host: HostKernels | None = None
-) -> LevelVerdict:
+def judged(program: Program, kernel: str, level: str, other: RecordedBuild | None) -> LevelVerdict:
     """Return what comes of one kernel at one level."""
     try:
-        running = launched(program, kernel)
-        judge = Judge(running, other)
-        before = results_of(running)
+        judge = Judge(launched(program, kernel), other)
         judgement = judge.run(BUDGET)
     except DwarfGpuError as error:
         return LevelVerdict(kernel, level, problem=error.message)
-    alone, total = sum_of(judgement.functions), judgement.total()
-    values = total.counted
-    lines = set() if other is None or other.history is None else {stop.place for stop in other.history.stops}
-    own = set() if judge.recorder is None else {stop.place for stop in judge.recorder.history.stops}
     problem = None if other is None else other.problem
     problem = problem if uninterrupted(judgement.halt).has_ended else str(judgement.halt)
-    findings = [*_findings(judge)]
-    if problem is None and host is not None and not any(each.rule == RESULT for each in findings):
-        findings += _different(kernel, results_of(running), host.run(kernel, before))
-    return LevelVerdict(
-        kernel,
-        level,
-        total.instructions,
-        *(alone.variables.right, alone.variables.wrong, alone.variables.missing),
-        *(values.right, values.wrong, values.missing),
-        total.frames_right,
-        total.frames_missing,
-        total.lanes_right,
-        len(lines),
-        len(lines & own),
-        tuple(findings),
-        problem,
-    )
+    return LevelVerdict(kernel, level, tuple(_findings(judge)), problem)
 
 
 def _findings(judge: Judge) -> Iterator[SourceFinding]:
@@ -206,11 +159,3 @@ def _findings(judge: Judge) -> Iterator[SourceFinding]:
                 found = SourceFinding(*key, offset, 0 if line is None else line.line, sighting.message)
                 first[key] = pc, found
     yield from (found for _pc, found in first.values())
-
-
-def _different(kernel: str, results: dict[str, bytes], host: dict[str, bytes]) -> Iterator[SourceFinding]:
-    """Yield a finding for each buffer that the host leaves different."""
-    for name, content in results.items():
-        found = difference(content, host.get(name, content), "the host")
-        if found is not None:
-            yield SourceFinding(RESULT, kernel, name, 0, 0, f"{name}{found}")

@@ -10,9 +10,7 @@ from attrs import evolve
 
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.states.program import open_program
-from hunt.campaign_folder import is_random, text_of
-from hunt.host_results import host_kernels
-from hunt.source_levels import RESULT, UNOPTIMIZED, RecordedBuild, is_defined, judged
+from hunt.source_levels import UNOPTIMIZED, RecordedBuild, is_defined, judged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,18 +18,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dwarfgpu.states.program import Program
-    from hunt.host_results import HostKernels
     from hunt.source_levels import LevelVerdict, SourceLevels
 
-ALONE, WITH_PLAIN, WITH_HOST = range(3)
-"""What code is compared with: nothing, -O0, and -O0 and the host. A verdict has the findings of those before it."""
 CODE = "k.co"
 """The name of a code object, which the command of a report has, too."""
 
 
-def compared_with(rule: str) -> int:
-    """Return what code must be compared with to have findings of a rule."""
-    return WITH_HOST if rule == RESULT else ALONE if rule.startswith("value-") else WITH_PLAIN
+def is_compared(rule: str) -> bool:
+    """Return whether code must be compared with its -O0 build to have findings of a rule."""
+    return not rule.startswith("value-")
 
 
 class SourceVariants:
@@ -42,12 +37,10 @@ class SourceVariants:
         self.kernel = kernel
         self._home = PrivateFolder()
         self.folder = self._home.path
-        self.is_random = is_random(Path(source.path))
-        """Whether the host may execute it: variants of it stay within their buffers, too."""
-        self.file_name = f"{kernel}.cl" if self.is_random else Path(source.path).name
+        self.file_name = Path(source.path).name
         self.variant = evolve(source, path=str(self.folder / self.file_name))
         self._code: dict[tuple[str, str, tuple[str, ...]], bytes] = {}
-        self._verdicts: dict[tuple[str, bytes], dict[int, LevelVerdict]] = {}
+        self._verdicts: dict[tuple[str, bytes, bool], LevelVerdict] = {}
         self._plain: dict[str, _PlainBuild] = {}
         """The build without optimization of the last text that needed it."""
         self._messages: dict[tuple[str, str, tuple[str, ...]], str] = {}
@@ -61,8 +54,8 @@ class SourceVariants:
 
     @cached_property
     def text(self) -> str:
-        """The text of the kernel, with which the variants begin."""
-        return text_of(Path(self.source.path), self.kernel)
+        """The text with which the variants begin."""
+        return Path(self.source.path).read_text(encoding="utf-8")
 
     def code(self, text: str, level: str, options: Sequence[str] = ()) -> bytes:
         """Return the code object of a text; one that is not compiled raises an error."""
@@ -80,22 +73,21 @@ class SourceVariants:
             self._messages = {key: self.variant.compiled(level, options).messages}
         return self._messages[key]
 
-    def verdict(self, text: str, level: str, code: bytes, compared: int) -> LevelVerdict:
-        """Return what comes of the code of a text, compared with other builds of the text."""
-        known = self._verdicts.setdefault((text, code), {})
-        for more in range(compared, WITH_HOST + 1):
-            if more in known:
-                return known[more]
-        other = self.plain(text).recorded if compared >= WITH_PLAIN else None
-        host = self.plain(text).host if compared >= WITH_HOST and self.is_random else None
-        known[compared] = judged(open_program(code), self.kernel, level, other, host)
-        return known[compared]
+    def verdict(self, text: str, level: str, code: bytes, *, is_compared: bool) -> LevelVerdict:
+        """Return what comes of the code of a text, compared with the -O0 build of the text or alone."""
+        key = text, code, True
+        if key not in self._verdicts and not is_compared:
+            key = text, code, False
+        if key not in self._verdicts:
+            other = self.plain(text).recorded if is_compared else None
+            self._verdicts[key] = judged(open_program(code), self.kernel, level, other)
+        return self._verdicts[key]
 
     def plain(self, text: str) -> _PlainBuild:
         """Return the build of a text without optimization."""
         if text not in self._plain:
             program = open_program(self.code(text, UNOPTIMIZED))
-            self._plain = {text: _PlainBuild(text, program, self.kernel)}
+            self._plain = {text: _PlainBuild(program, self.kernel)}
         return self._plain[text]
 
     def span(self, text: str, level: str, options: Sequence[str], function: str) -> range:
@@ -116,16 +108,11 @@ class SourceVariants:
 class _PlainBuild:
     """The build of a text without optimization."""
 
-    def __init__(self, text: str, program: Program, kernel: str) -> None:
-        self._text, self._program, self._kernel = text, program, kernel
+    def __init__(self, program: Program, kernel: str) -> None:
+        self._program, self._kernel = program, kernel
         self.recorded = RecordedBuild(program, kernel)
 
     @cached_property
     def is_defined(self) -> bool:
         """Whether the results of the text are defined."""
         return is_defined(self._program, self._kernel)
-
-    @cached_property
-    def host(self) -> HostKernels | None:
-        """The text for the host."""
-        return host_kernels(self._text)
