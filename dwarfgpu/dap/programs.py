@@ -12,7 +12,7 @@ from dwarfgpu.dap.requests import NOW, REQUESTS, RequestArguments
 from dwarfgpu.dap.stack import begin_threads
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.questions.execution import KernelRun, launched
+from dwarfgpu.questions.execution import KernelRun, go_back_in_program, launched
 from dwarfgpu.runtimes.debugged import DebuggedProgram
 from dwarfgpu.runtimes.device import ProgramDevice
 from dwarfgpu.runtimes.report import ProgramReport
@@ -20,6 +20,9 @@ from dwarfgpu.runtimes.started import check_program
 
 if TYPE_CHECKING:
     from dwarfgpu.dap.session import DebugSession
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.halts import Halt
 
 _REFUSED = 1
 
@@ -74,6 +77,7 @@ def begin(session: DebugSession, config: RequestArguments) -> None:
     )
     run.whole, session.debugger.host_calls, session.debugger.ask_host = whole, whole.calls, whole.ask
     session.next_launch, session.at_end = partial(_next_launch, session, output), partial(_end, session, output)
+    session.go_back = partial(_go_back, session)
     session.points = session.points or ClientPoints(session)
     whole.start()
 
@@ -94,10 +98,28 @@ def _next_launch(session: DebugSession, output: ProgramOutput) -> bool:
         return whole.point is not None
     debugger.use(running.program, running.attached)
     launched(debugger, running.launched, whole.start)
+    _begin_launch(session, running)
+    return True
+
+
+def _begin_launch(session: DebugSession, running: Running) -> None:
     begin_threads(session, running.launched)
     assert session.points is not None  # noqa: S101 (since the program was started)
     session.points.complete()
-    return True
+
+
+def _go_back(session: DebugSession, debugging: Debugging) -> Halt:
+    """Go back to the last stop, also in the launches before."""
+    debugger = session.debugger
+    whole = debugger.state_of(KernelRun).whole
+    assert whole is not None  # noqa: S101 (the caller knows)
+    found, halt = go_back_in_program(debugger, debugger.registry.commands["reverse-continue"], whole)
+    if found is not debugging:
+        session.print(f"{whole.why}\n")
+        session.frames.clear()
+        session.parts.clear()
+        _begin_launch(session, found.running)
+    return halt
 
 
 def _end(session: DebugSession, output: ProgramOutput) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.dap.variables import Parts
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.program.code.source_files import SourceFile
 
     Json = dict[str, Any]
@@ -75,6 +76,9 @@ class Handles:
 
 class DebugSession:
     """A debug session with one client."""
+
+    go_back: Callable[[Debugging], Halt] | None = None
+    """Goes back to the last stop of a whole program."""
 
     def __init__(self, wire: Wire, *, token: str | None = None, admit: Callable[[], object] = lambda: None) -> None:
         self.wire = wire

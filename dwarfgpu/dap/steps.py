@@ -37,7 +37,7 @@ REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP:
 def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bool = False) -> None:
     """Let the kernel run until it stops, and tell the client. ``can_pause`` says that it goes on after a request."""
     halt = _run_kernel(session, go, can_pause=can_pause)
-    while session.next_launch is not None and session.debugging.has_ended:
+    while session.next_launch is not None and halt.has_ended and session.debugging.has_ended:
         for text in session.debugging.running.printed():
             session.print(text, "stdout")
         if not session.next_launch():
@@ -308,7 +308,8 @@ def reverse(session: DebugSession, arguments: RequestArguments) -> None:
     _debugging, wave = _begin(session, arguments)
     session.debugger.wave_number, session.debugger.frame_number = wave, 0
     _continued(session, wave, is_alone=False)
-    session.after.append(lambda: run(session, lambda each: each.reverse_go_on()))
+    go = session.go_back
+    session.after.append(lambda: run(session, go or (lambda each: each.reverse_go_on())))
 
 
 def pause(session: DebugSession, _arguments: RequestArguments) -> None:

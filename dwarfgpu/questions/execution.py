@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.breakpoints import Breakpoints
+from dwarfgpu.execution.breakpoints import BREAK, Breakpoints
 from dwarfgpu.execution.halts import FAILURES
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions.document import Document
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.control.past_launches import PastLaunches
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
@@ -49,6 +50,25 @@ class WholeProgram(Protocol):
 
     def go_on(self) -> Running | None:
         """End the launch that is there, and let the program go on to its next one; None if it stops elsewhere."""
+
+    def go_back(self) -> Running | None:
+        """Return the launch before at its end, executed again; None if it is not kept."""
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether the launch before is kept."""
+
+    @property
+    def process(self) -> object:
+        """That whose launch is there."""
+
+    @property
+    def in_past(self) -> Any:
+        """The launch that is executed again; None in the present."""
+
+    @property
+    def past(self) -> PastLaunches:
+        """The launches that one can go back into."""
 
     @property
     def point(self) -> Breakpoint | None:
@@ -133,8 +153,8 @@ def session(debugger: Debugger, command: Command) -> Debugging:
     if run.debugging is None:
         from dwarfgpu.execution.control.debugging import Debugging
 
-        many = run.whole is not None
-        run.debugging = Debugging(run.launched, attached=attached, points=run.points, is_one_of_many=many)
+        process = None if run.whole is None else run.whole.process
+        run.debugging = Debugging(run.launched, attached=attached, points=run.points, process=process)
     elif run.debugging.attached is not attached:  # the file was read anew
         run.debugging.running.use(attached)
     return run.debugging
@@ -235,6 +255,11 @@ def info_checkpoints(debugger: Debugger, arguments: Arguments) -> Document:
         f"{counted(row['count'], 'checkpoint')}: {row['bytes']:,} of at most {row['most_bytes']:,} bytes",
         f"you can go back over {reach:,} instructions, {where}to the launch",
     ]
+    whole = debugger.state_of(KernelRun).whole
+    if whole is not None:
+        row |= {"launches": len(whole.past.kept), "bytes_of_launches": whole.past.size}
+        kept = counted(row["launches"], "launch", "launches")
+        lines.append(f"{kept} can be executed again: {row['bytes_of_launches']:,} bytes")
     return Document({"checkpoints": row}, lines)
 
 
@@ -279,7 +304,7 @@ def _go_on_in_program(
     debugger: Debugger, arguments: Arguments, whole: WholeProgram, *, is_first: bool = False
 ) -> Document:
     """Go from launch to launch until something stops the waves or the host, or the program has ended."""
-    if not whole.is_running:
+    if not whole.is_running and whole.in_past is None:
         raise UsageError(NOT_RUN, kind="cannot_run", hint="`run` starts the program")
     stops = debugger.state_of(CommandsOfStops)
     while True:
@@ -293,6 +318,10 @@ def _go_on_in_program(
                 if text not in debugger.told:
                     debugger.told.add(text)
                     debugger.output.write(text)
+            _leave(debugger, debugging)
+            if whole.in_past is not None and debugging.history.is_changed:
+                text = "later launches begin as they did before: what you changed in this one does not reach them"
+                debugger.output.line(debugger.output.style("hint", f"hint: {text}"))
         stops.halt = None
         running = whole.go_on()
         if running is None:
@@ -354,7 +383,11 @@ def step(debugger: Debugger, arguments: Arguments) -> Document:
         if halt.is_at_start if is_back else halt.kind != "step" or halt.points:
             break
         halt = once(debugging, wave)
-    return stopped(debugger, debugging, halt)
+    document = stopped(debugger, debugging, halt)
+    whole = debugger.state_of(KernelRun).whole
+    if halt.is_at_start and whole is not None and whole.can_go_back:
+        document.hints.append("`reverse-continue` goes into the launch before")
+    return document
 
 
 def finish(debugger: Debugger, arguments: Arguments) -> Document:
@@ -410,5 +443,51 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 
 def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:
     arguments.none()
-    debugging = session(debugger, arguments.command)
-    return stopped(debugger, debugging, debugging.reverse_go_on())
+    whole = debugger.state_of(KernelRun).whole
+    if whole is None:
+        debugging = session(debugger, arguments.command)
+        return stopped(debugger, debugging, debugging.reverse_go_on())
+    debugging, halt = go_back_in_program(debugger, arguments.command, whole)
+    if halt.is_at_start and not debugging.history.start and whole.can_go_back:
+        return Document({"reason": "launch", "text": whole.why}, lambda _output: _launch_lines(debugger, whole))
+    if whole.in_past is not None and not arguments.form:
+        debugger.output.line(f"[{whole.why}]")
+    document = stopped(debugger, debugging, halt)
+    if halt.is_at_start and whole.past.why and not debugging.history.start:
+        document.hints.append(f"earlier launches were not kept: {whole.past.why}")
+    return document
+
+
+def go_back_in_program(debugger: Debugger, command: Command, whole: WholeProgram) -> tuple[Debugging, Halt]:
+    """Go back to the last stop, also in the launches before; return what runs the launch of the stop.
+
+    If nothing could stop there, it goes to the beginning of the launch, or of the one before.
+    """
+    debugging, halt, is_inside = None, None, False
+    if debugger.attached is not None:
+        debugging = session(debugger, command)
+        is_inside = debugging.device.executed > 0
+        halt = debugging.reverse_go_on()
+    points = [point for point in debugger.state_of(KernelRun).points if point.is_enabled and point.texts is None]
+    can_stop = any(point.kind == BREAK if point.watched is None else point.watched.is_of_program for point in points)
+    while debugging is None or halt is None or (halt.is_at_start and not debugging.history.start):
+        values = {} if debugging is None else debugging.watched_values()
+        running = None if is_inside and not can_stop else whole.go_back()
+        if running is None:
+            break
+        if debugging is not None:
+            _leave(debugger, debugging)
+        debugger.use(running.program, running.attached)
+        launched(debugger, running.launched, whole.start)
+        debugging, is_inside = session(debugger, command), True
+        debugging.texts_shown = len([*debugging.running.printed()])
+        halt = debugging.changed_since(values) or debugging.reverse_go_on()
+    if debugging is None or halt is None:
+        raise UsageError(NOT_RUN, kind="cannot_run", hint="`run` starts the program")
+    return debugging, halt
+
+
+def _leave(debugger: Debugger, debugging: Debugging) -> None:
+    """Let no wave of a launch stop any more, before another one is there."""
+    for point in debugger.state_of(KernelRun).points:
+        debugging.remove(point)

@@ -320,8 +320,12 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
         hits = [(halt.points[0], halt.change, lanes), *((hit.point, hit.change, hit.lanes) for hit in halt.further)]
         for point, change, lanes in hits:
             first = chosen if chosen in lanes else min(lanes, default=chosen)
-            where = lanes_of(lanes.get(first, 0))
-            yield f"{noun} {first + 1} hit {WATCHPOINTS[point.kind]} {point.number}: {point.text}, with {where}"
+            what, where = f"{WATCHPOINTS[point.kind]} {point.number}: {point.text}", lanes_of(lanes.get(first, 0))
+            by_host, by_wave = (
+                f"{what}, changed by the host after this launch",
+                f"{noun} {first + 1} hit {what}, with {where}",
+            )
+            yield by_host if halt.lanes is None else by_wave
             yield from _others(noun, lanes, first)
             yield ""
             if point.kind == READ_WATCH or change.old == change.new:

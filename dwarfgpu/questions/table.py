@@ -268,7 +268,8 @@ COMMANDS = (
     question("reverse-continue", "run backwards to the previous stop", "execution.reverse_continue",
             group=RUN, aliases="rc",
             help="It stops where a wave has last reached a breakpoint or changed a watched value; if there is no such "
-                 "place, at the launch."),
+                 "place, at the launch. In a whole program it goes on into the launches before; without breakpoints "
+                 "it goes to the beginning of a launch, one at a time."),
     question("reverse-step", "go back to the line before", "execution.step", group=RUN, aliases="rs",
             operands="[N]", help="It stops at the beginning of the line, or of the line executed before it."),
     question("reverse-next", "go back to the line before, over calls", "execution.step", group=RUN,

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.breakpoints import BREAK, Breakpoint
+from dwarfgpu.execution.control.past_launches import PastLaunches
 from dwarfgpu.execution.halts import FAILURES
 from dwarfgpu.program.code.code_object import CodeObject, list_contents, opened
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.render.layout import counted
+from dwarfgpu.runtimes.hostcalls import HostCalls
 from dwarfgpu.runtimes.started import StartedProgram, check_program
 from dwarfgpu.states.program import Program
 
@@ -61,6 +63,12 @@ class DebuggedProgram:
         self._path = shutil.which(words[0]) or words[0]
         self._programs: list[Program] | None = None
         self._started: StartedProgram | None = None
+        self.past = PastLaunches()
+        """The launches that one can go back into; the last one is that which is there, if one is."""
+        self._at: int | None = None
+        """The one of them that is executed again; None in the present."""
+        self._present: tuple[str, Breakpoint | None] = "", None
+        """`why` and `point` in the present."""
         self._current: HostLaunch | None = None
         self._held: HostCall | None = None
         """A call that waits because a breakpoint is at its line."""
@@ -79,21 +87,66 @@ class DebuggedProgram:
         """Start the program, once more if it runs."""
         self.end()
         self.launches.clear()
-        self.status = None
+        self.past, self.status = PastLaunches(), None
         self._started = StartedProgram(
             self.words, self._new_process, targets=self._targets, debug=True, is_apart=True, output=self._output
         )
 
     def end(self) -> None:
         """End the program."""
-        started, self._started = self._started, None
+        started, self._started, self._at = self._started, None, None
         self._current = self._held = self._send = self.point = None
         if started is not None:
             started.close()
             self.why = f"{self.words[0]} was ended"
 
+    @property
+    def in_past(self) -> HostLaunch | None:
+        """The launch that is executed again; None in the present."""
+        return None if self._at is None else self.past.kept[self._at].of
+
+    @property
+    def process(self) -> object:
+        """That whose launch is there."""
+        call = self._call()
+        return self if call is None else call.process
+
+    @property
+    def _before(self) -> int:
+        """The index of the launch before among those that are kept; negative if it is not."""
+        return (len(self.past.kept) - (self._current is not None) if self._at is None else self._at) - 1
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether the launch before is kept."""
+        return self._before >= 0
+
+    def go_back(self) -> Running | None:
+        """Return the launch before at its end, executed again on a machine of its own; None if it is not kept."""
+        if not self.can_go_back:
+            return None
+        at = self._before
+        running = self.past.kept[at].again(self.past.size)
+        running.machine.past.run_to_end()
+        if self._at is None:
+            self._present, self.point = (self.why, self.point), None
+        return self._again(at, running)
+
+    def _again(self, at: int, running: Running) -> Running:
+        """Take note that a launch is executed again."""
+        self._at = at
+        launch = self.past.kept[at].of
+        self.why = f"Launch {launch.number} again: {_launch_text(launch.name, running)}{self._place()}"
+        return running
+
     def go_on(self) -> Running | None:
         """End the launch that is there, and go to the next one; None if the program has ended, or a call is held."""
+        if self._at is not None:
+            at = self._at + 1
+            if at < len(self.past.kept) - (self._current is not None):
+                return self._again(at, self.past.kept[at].again(self.past.size))
+            self._at, (self.why, self.point) = None, self._present
+            return None if self._current is None else self._current.running
         started = self._started
         assert started is not None  # noqa: S101 (the caller knows)
         with _interrupts() as came:
@@ -105,7 +158,7 @@ class DebuggedProgram:
                     break
         if self._current is not None:
             launch = self._current
-            self.why = f"Launch {launch.number}: {_launch_text(launch)}{self._place()}"
+            self.why = f"Launch {launch.number}: {_launch_text(launch.name, launch.running)}{self._place()}"
             return launch.running
         if self._held is not None:
             number = "" if self.point is None else f"Breakpoint {self.point.number}, "
@@ -128,6 +181,8 @@ class DebuggedProgram:
             launch, self._current = self._current, None
             assert launch.running is not None  # noqa: S101 (a launch that runs)
             launch.halt = launch.running.machine.device.halt
+            if launch.running.machine.past.is_changed:
+                self.past.forget(f"launch {launch.number} was changed here, and would not run again as it did")
             launch.origin.process.finish_launch(launch)
         send, self._send = self._send, None
         if send is not None:
@@ -158,9 +213,11 @@ class DebuggedProgram:
             self.launches.append(launch)
             self._report.launch(program, launch)
 
-    def _launched(self, _device: ProgramDevice, launch: HostLaunch) -> None:
+    def _launched(self, device: ProgramDevice, launch: HostLaunch) -> None:
+        assert launch.running is not None  # noqa: S101 (it is about to run)
         self._current = launch
         self.launches.append(launch)
+        self.past.keep(launch, launch.running, partial(HostCalls, device.host.buffer))
 
     def holds(self, program: CallingProgram, call: HostCall) -> bool:
         """Return whether a call waits: a breakpoint is at a line or a function that it comes from."""
@@ -202,7 +259,7 @@ class DebuggedProgram:
                 "kernel": launch.name,
                 "grid": "x".join(map(str, launch.grid)),
                 "work_group": "x".join(map(str, launch.work_group)),
-                "state": _state(launch),
+                "state": "running again" if launch is self.in_past else _state(launch),
                 "place": next(map(str, launch.origin.process.host.stack(launch.origin.frames)), None),
             }
             for launch in self.launches
@@ -224,6 +281,8 @@ class DebuggedProgram:
         call = self._call()
         if call is None:
             raise UsageError("the host is at no call", hint="`run` goes to the first launch")
+        if self.in_past is not None:
+            raise UsageError("the host has gone on since this launch", hint="`continue` goes to where it is")
         gdb = shutil.which("gdb")
         if gdb is None:
             raise UsageError("there is no gdb, which reads the variables of the host", hint="apt install gdb")
@@ -244,6 +303,9 @@ class DebuggedProgram:
         return answer
 
     def _call(self) -> HostCall | None:
+        if self.in_past is not None:
+            origin: HostCall | None = self.in_past.origin
+            return origin
         if self._held is not None:
             return self._held
         call: HostCall | None = None if self._current is None else self._current.origin
@@ -302,11 +364,11 @@ def _interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _launch_text(launch: HostLaunch) -> str:
-    assert launch.running is not None  # noqa: S101 (a launch that runs)
-    geometry = launch.running.launched.geometry
+def _launch_text(name: str, running: Running | None) -> str:
+    assert running is not None  # noqa: S101 (a launch that runs)
+    geometry = running.launched.geometry
     groups = counted(geometry.group_count, "work-group")
-    return f"{launch.name}, {groups}, {counted(geometry.wave_count, 'wave')}"
+    return f"{name}, {groups}, {counted(geometry.wave_count, 'wave')}"
 
 
 def _state(launch: HostLaunch) -> str:

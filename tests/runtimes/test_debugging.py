@@ -13,7 +13,7 @@ from tests.runtimes.test_hip import PROGRAMS, built, dwarfgpu, pytestmark  # noq
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-START = "./steps is debugged from launch to launch. `run` goes to the first one."
+START = "./{} is debugged from launch to launch. `run` goes to the first one."
 
 
 def debugged(program: Path, *commands: str, words: tuple[str, ...] = ()) -> tuple[list[str], str, int]:
@@ -21,7 +21,7 @@ def debugged(program: Path, *commands: str, words: tuple[str, ...] = ()) -> tupl
     steps = [word for command in commands for word in ("-ex", command)]
     done = dwarfgpu("debug", "-batch", "-nx", *steps, "--args", f"./{program.name}", *words, cwd=program.parent)
     head, *lines = done.stdout.splitlines()
-    assert head == START
+    assert head == START.format(program.name)
     return [line for line in lines if line != "scaled"], done.stderr, done.returncode
 
 
@@ -31,7 +31,6 @@ def test_from_launch_to_launch(built: Callable[[str], Path]) -> None:  # noqa: F
         "tbreak steps.hip:9 if i == 70", "continue", "print i", "continue", "bt", "continue", "continue",
         "info launches", "continue", "continue",
     )  # fmt: skip
-    text = "\n".join(lines)
     expected = [
         "[Launch 1: scale(float*, float, int), 2 work-groups, 4 waves, at steps.hip:17 in step]",
         "host #0  steps.hip:17 in step", "host #1  steps.hip:26 in main",
@@ -43,13 +42,59 @@ def test_from_launch_to_launch(built: Callable[[str], Path]) -> None:  # noqa: F
         "  3  shift(float*, int)         128x1x1  64x1x1      fault      steps.hip:31 in main",
         "[./steps exited with code 03 after 3 launches]",
     ]  # fmt: skip
-    at = 0
-    for part in expected:
-        at = text.find(part, at)
-        assert at >= 0, f"{part!r} is missing or out of order in\n{text}\n{problems}"
+    assert_in_order(expected, lines, problems)
     assert "neither a kernel nor the program has 'nothing'" in problems
     assert "not being run" in problems, "after its end"
     assert status == 2
+
+
+def assert_in_order(parts: list[str], lines: list[str], problems: str = "") -> None:
+    text, at = "\n".join(lines), 0
+    for part in parts:
+        at = text.find(part, at)
+        assert at >= 0, f"{part!r} is missing or out of order in\n{text}\n{problems}"
+
+
+def test_back_into_earlier_launches(built: Callable[[str], Path]) -> None:  # noqa: F811
+    """To a condition, to stores of other kernels, to what the host has changed, and forwards again."""
+    back, here = "[Launch {} again: ", "Hardware watchpoint 3: cells[7]"
+    lines, problems, _status = debugged(
+        built("turns"), "tbreak flip if turn == 5", "run", "break turns.hip:8 if turn == 1 && i == 3",
+        "watch cells[7]", *["reverse-continue"] * 4, "bt", "delete 3", "host print n", "info launches",
+        "reverse-continue", "print cells[3]", "delete", "tbreak turns.hip:12 if turn == 2", "continue",
+        "print cells[3]", "continue", "reverse-continue", "reverse-continue", "reverse-step", "info checkpoints",
+    )  # fmt: skip
+    expected = [
+        "Wave 1 hit Temporary breakpoint 1", back.format(9) + "add", f"Wave 1 hit {here}, with lane [7]",
+        "Old value = -16843004", "New value = -16843009", back.format(8) + "flip", f"Wave 1 hit {here}",
+        "Old value = -16843009", "New value = 16843009", back.format(7) + "add",
+        f"{here}, changed by the host after this launch", "Old value = 16843009", "New value = 2",
+        back.format(7) + "add", f"Wave 1 hit {here}", "New value = -2", "host #0  turns.hip:20 in main",
+        " 7  add(int*, int)   64x1x1  64x1x1      running again", back.format(1) + "add",
+        "Wave 1 hit Breakpoint 2, with lane [3]", " = 1", "Wave 1 hit Temporary breakpoint 4", " = 1",
+        "[./turns exited normally after 12 launches]", back.format(12) + "flip", back.format(11) + "add",
+        "No more reverse-execution history.", "hint: `reverse-continue` goes into the launch before",
+        "12 launches can be executed again: ",
+    ]  # fmt: skip
+    assert_in_order(expected, lines, problems)
+    assert "the host has gone on since this launch" in problems
+    assert lines.count("turn 1") == 1, "the program prints it, and the way back does not"
+
+
+def test_launches_that_a_user_has_changed(built: Callable[[str], Path]) -> None:  # noqa: F811
+    """They cannot be executed again as they were; what is changed in the past does not reach the present."""
+    lines, problems, _status = debugged(
+        built("turns"), "tbreak add if turn == 2", "run", "set var turn = 7", "tbreak flip if turn == 3", "continue",
+        "break turns.hip:6", "reverse-continue", "reverse-continue", "delete", "tbreak turns.hip:7", "continue",
+        "set var turn = 9", "tbreak flip if turn == 3", "continue",
+    )  # fmt: skip
+    expected = [
+        "[Launch 5 again: add", "Wave 1 hit Breakpoint 3", "No more reverse-execution history.",
+        "hint: earlier launches were not kept: launch 3 was changed here", "Temporary breakpoint 4,",
+        "hint: later launches begin as they did before", "Temporary breakpoint 5,",
+    ]  # fmt: skip
+    assert_in_order(expected, lines, problems)
+    assert not problems
 
 
 @pytest.mark.slow
@@ -157,6 +202,36 @@ def test_an_editor_goes_from_launch_to_launch(built: Callable[[str], Path]) -> N
         said = "".join(each["body"]["output"] for each in client.log if each.get("event") == "output")
         assert "scaled\n" in said
         assert "Launch 3: shift(float*, int), 2 work-groups, 4 waves, at steps.hip:31 in main" in said
+    finally:
+        client.close()
+
+
+def test_an_editor_goes_back_into_an_earlier_launch(built: Callable[[str], Path]) -> None:  # noqa: F811
+    client = LocalClient()
+
+    def stop(*wanted: tuple[str, int]) -> str:
+        body = client.event("stopped")
+        assert body["reason"] == "breakpoint"
+        stack = client.ask("stackTrace", threadId=body["threadId"])["stackFrames"]
+        assert [(each["name"], each["line"]) for each in stack] == [*wanted]
+        return str(client.ask("evaluate", expression="turn", frameId=stack[0]["id"])["result"])
+
+    try:
+        client.ask("initialize", **INITIALIZE)
+        number = client.send("launch", program=str(built("turns")))
+        client.event("initialized")
+        source = {"path": str(PROGRAMS / "turns.hip")}
+        client.ask("setBreakpoints", source=source, breakpoints=[{"line": 12, "condition": "turn == 3"}])
+        client.ask("configurationDone")
+        assert client.answer(number)["success"]
+        assert stop(("flip", 12), ("host: main", 22)) == "3"
+        client.ask("setBreakpoints", source=source, breakpoints=[{"line": 7, "condition": "turn == 2 && i == 3"}])
+        client.ask("reverseContinue", threadId=1)
+        assert stop(("add", 7), ("host: main", 20)) == "2"
+        client.ask("setBreakpoints", source=source, breakpoints=[{"line": 12}])
+        for turn in "234":
+            client.ask("continue", threadId=1)
+            assert stop(("flip", 12), ("host: main", 22)) == turn
     finally:
         client.close()
 

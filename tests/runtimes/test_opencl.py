@@ -124,6 +124,26 @@ def built(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[[str]
     return build
 
 
+def test_back_into_earlier_launches(built: Callable[[str], Path]) -> None:
+    """From launch 12 to a condition in launch 9, to stores before, and to what the host has written."""
+    commands = (
+        "tbreak add if turn == 12", "run", "break 3 if turn == 9 && i == 5", "reverse-continue", "print turn",
+        "delete", "watch cells[5]", *["reverse-continue"] * 4, "print turn", "delete", "tbreak add if turn == 8",
+        "continue", "continue",
+    )  # fmt: skip
+    words = [word for command in commands for word in ("-ex", command)]
+    done = dwarfgpu("debug", "-batch", "-nx", *words, "--args", built("turns"))
+    for part in (
+        "[Launch 9 again: add,", "hit Breakpoint 2, with lane [5]", "$1 = 9", "[Launch 8 again: ", "New value = 22",
+        "[Launch 7 again: ", "New value = 15", "[Launch 6 again: ", "New value = 9", "[Launch 5 again: ",
+        "cells[5], changed by the host after this launch", "Old value = 9\nNew value = 15", "$2 = 5",
+        "turn=8)", "exited normally after 12 launches]",
+    ):  # fmt: skip
+        _before, found, done.stdout = done.stdout.partition(part)
+        assert found, part
+    assert not done.stderr
+
+
 @pytest.mark.parametrize("processor", ["gfx1100", pytest.param("gfx90a", marks=pytest.mark.slow)])
 def test_a_right_program(built: Callable[[str], Path], processor: str) -> None:
     done = dwarfgpu("exec", "--target", processor, built("opencl"))

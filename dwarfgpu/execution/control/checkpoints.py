@@ -8,11 +8,11 @@ before it leads there.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
 from time import process_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -57,6 +57,8 @@ MOST_KEPT = 64 << 20
 """The bytes of memory that are copied at a launch, to find what was never set, and what has changed a variable last."""
 CHUNK = 1 << 16
 ZEROS = bytes(CHUNK)
+KeptMemory: TypeAlias = Mapping[tuple[int, int], tuple[bytes, ...]]
+"""The chunks of each writable block, by its address space and its first address."""
 
 
 @frozen(eq=False)
@@ -66,8 +68,8 @@ class Checkpoint:
     time: int
     device: dict[str, Any]
     """What `Device.saved` returned."""
-    memory: tuple[tuple[bytes, ...], ...]
-    """The chunks of each writable block. Checkpoints share those that are equal."""
+    memory: KeptMemory
+    """What is in writable memory. Checkpoints share the chunks that are equal."""
     known: tuple[Any, ...]
     """Which registers the machine knew, by their files; waves may have written others since."""
     is_fixed: bool
@@ -76,13 +78,14 @@ class Checkpoint:
     """The bytes that it keeps besides writable blocks."""
 
 
-def writable_blocks(machine: Gpu) -> Iterator[Any]:
-    """Yield the memory that waves can change."""
-    for store in machine.memory.stores.values():
-        for block in store.blocks:
+def writable_blocks(machine: Gpu) -> Iterator[tuple[tuple[int, int], Any]]:
+    """Yield the memory that waves can change, with the address space and the first address of each block."""
+    for space, store in machine.memory.stores.items():
+        firsts = dict(zip(reversed(store.owners), reversed(store.starts), strict=True))
+        for number, block in enumerate(store.blocks):
             data = np.frombuffer(block.buffer, np.uint8)
             if data.flags.writeable and data.size:
-                yield data
+                yield (space, firsts[number]), data
 
 
 def _size_of(device: dict[str, Any]) -> int:
@@ -95,17 +98,21 @@ def _size_of(device: dict[str, Any]) -> int:
 
 def keep_launch(machine: Gpu) -> None:
     """Remember a machine as it is before it runs, unless it has much memory."""
-    if machine.past is None and sum(block.size for block in writable_blocks(machine)) <= MOST_KEPT:
+    if machine.past is None and sum(data.size for _place, data in writable_blocks(machine)) <= MOST_KEPT:
         History(machine)
 
 
 class History:
     """The checkpoints of a machine, in the order of time."""
 
-    def __init__(self, machine: Gpu) -> None:
+    def __init__(self, machine: Gpu, before: KeptMemory | None = None, beside: int = 0) -> None:
+        """``before`` is memory that is kept already, whose equal chunks are shared; ``beside`` counts its bytes."""
         self.machine = machine
         self.device = machine.device
         self.checkpoints: list[Checkpoint] = []
+        self._beside = beside
+        self._changed = inf
+        """When a user first changed the machine, or which waves run."""
         self._spread = 1
         """How many intervals lie between two checkpoints now."""
         self._cost = 0.0
@@ -117,7 +124,7 @@ class History:
         self._too_late = inf
         """From which time on a search of them takes too long, or finds nothing."""
         self.device.refresh()
-        self.keep(is_fixed=True)
+        self.keep(is_fixed=True, before=before)
         machine.past = self
 
     @property
@@ -137,8 +144,8 @@ class History:
 
     # --- Keeping --------------------------------------------------------------------------------------------------
 
-    def keep(self, *, is_fixed: bool = False) -> None:
-        """Make a checkpoint."""
+    def keep(self, *, is_fixed: bool = False, before: KeptMemory | None = None) -> None:
+        """Make a checkpoint; the first one shares what is equal with memory that is given."""
         if self.checkpoints and self.checkpoints[-1].device["rounds"] != self.device.rounds:
             self.checkpoints.clear()  # waves have ended and others have taken their places
             is_fixed = True
@@ -150,7 +157,8 @@ class History:
         known = tuple(file.known.copy() for file in self.machine.files)
         device = self.device.saved()
         beside = self.device.memory.saved_size(device["memory"]) + _size_of(device) + sum(each.nbytes for each in known)
-        self.checkpoints.append(Checkpoint(time, device, self._memory(last), known, is_fixed, beside))
+        memory = self._memory((before or {}) if last is None else last.memory)
+        self.checkpoints.append(Checkpoint(time, device, memory, known, is_fixed, beside))
         self._thin()
         self._cost = process_time() - begun
 
@@ -166,33 +174,50 @@ class History:
     def changed(self, *, is_certain: bool = False) -> None:
         """Take note that the machine has been changed, if so."""
         if self.device.refresh() or is_certain:
+            self._changed = min(self._changed, self.device.executed)
             self.keep(is_fixed=True)
 
-    def _memory(self, last: Checkpoint | None) -> tuple[tuple[bytes, ...], ...]:
-        kept = []
-        for number, data in enumerate(writable_blocks(self.machine)):
-            before = last.memory[number] if last is not None and number < len(last.memory) else ()
-            chunks = []
+    @property
+    def is_changed(self) -> bool:
+        """Whether a user has changed what the waves would have done by themselves."""
+        return self._changed < inf
+
+    def run_to_end(self) -> None:
+        """Run to where nothing goes on, without a stop, so that one can go back from there."""
+        while True:
+            begun = process_time()
+            halt = self.machine.run(limit=self.distance)
+            if halt.kind == halts.INTERRUPT:
+                raise KeyboardInterrupt
+            if halt.kind == halts.LIMIT:
+                self.keep_after(process_time() - begun)
+            elif halt.kind != halts.TRAP or self.device.stopped:
+                return
+
+    def _memory(self, before: KeptMemory) -> KeptMemory:
+        kept: dict[tuple[int, int], tuple[bytes, ...]] = {}
+        for place, data in writable_blocks(self.machine):
+            known, chunks = before.get(place, ()), []
             for index, start in enumerate(range(0, data.size, CHUNK)):
                 chunk = data[start : start + CHUNK].tobytes()
-                if index < len(before) and before[index] == chunk:
-                    chunk = before[index]
+                if index < len(known) and known[index] == chunk:
+                    chunk = known[index]
                 elif chunk == ZEROS:
                     chunk = ZEROS
                 chunks.append(chunk)
-            is_same = len(chunks) == len(before) and all(map(operator.is_, chunks, before))
-            kept.append(before if is_same else tuple(chunks))
-        return tuple(kept)
+            is_same = len(chunks) == len(known) and all(map(operator.is_, chunks, known))
+            kept[place] = known if is_same else tuple(chunks)
+        return kept
 
     @property
     def most_bytes(self) -> int:
         """How many bytes checkpoints may keep, if two of them do not need more."""
-        return MOST_BYTES
+        return max(MOST_BYTES - self._beside, 0)
 
     @property
     def size(self) -> int:
         """The bytes that all checkpoints keep."""
-        blocks = {id(block): block for point in self.checkpoints for block in point.memory}
+        blocks = {id(block): block for point in self.checkpoints for block in point.memory.values()}
         chunks = {id(chunk): len(chunk) for block in blocks.values() for chunk in block}
         return sum(chunks.values()) + sum(point.beside for point in self.checkpoints)
 
@@ -207,11 +232,11 @@ class History:
         The first one, which is the launch, goes last.
         """
         points = self.checkpoints
-        while len(points) > 2 and (len(points) > MOST or self.size > MOST_BYTES):
+        while len(points) > 2 and (len(points) > MOST or self.size > self.most_bytes):
             loose = [index for index in range(1, len(points) - 1) if not points[index].is_fixed]
             if loose:
                 del points[min(loose, key=self._closeness)]
-            elif len(points) > MOST_FIXED or self.size > MOST_BYTES:
+            elif len(points) > MOST_FIXED or self.size > self.most_bytes:
                 del points[0]
             else:
                 break
@@ -222,8 +247,8 @@ class History:
         self.device.restore(point.device)
         for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
             file.known[...] = point.known[number] if number < len(point.known) else False
-        for data, chunks in zip(writable_blocks(self.machine), point.memory, strict=True):
-            for index, chunk in enumerate(chunks):
+        for place, data in writable_blocks(self.machine):
+            for index, chunk in enumerate(point.memory[place]):
                 data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
 
     def _replay(self, until: int | None, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]) -> None:
@@ -274,6 +299,7 @@ class History:
             self.checkpoints.pop()
         if not self.checkpoints or self.checkpoints[-1].device["rounds"] != self.device.rounds:
             return False
+        self._changed = inf if time < self._changed else self._changed
         self._restore(self.checkpoints[-1])
         self._arrive(time)
         self.device.write_back()

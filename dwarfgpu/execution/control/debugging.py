@@ -13,7 +13,7 @@ import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
-from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Arrival, Breakpoint, Breakpoints
+from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, READ_WATCH, WATCH, Arrival, Breakpoint, Breakpoints
 from dwarfgpu.execution.control.checkpoints import History
 from dwarfgpu.execution.control.running import Running, check_readable
 from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
@@ -50,6 +50,8 @@ ADDRESSES = ("vaddr", "addr", "saddr", "sbase")
 """The operands that addresses are in, by the names of the encodings."""
 NOT_RUN = "The program is not being run."
 NO_MORE = "No unwaited-for children left."
+BY_HOST = "changed by the host"
+"""Why going back stops at a watchpoint between two launches."""
 NO_HISTORY = "No more reverse-execution history."
 
 
@@ -102,15 +104,15 @@ class Debugging:
         *,
         attached: Attached | None = None,
         points: Breakpoints | None = None,
-        is_one_of_many: bool = False,
+        process: object = None,
     ) -> None:
+        """``process`` is that whose launch it is, where breakpoints may be for other launches or for its host."""
         self.running = launched if isinstance(launched, Running) else Running(launched, attached=attached)
         self.machine = self.running.machine
         self.device = self.machine.device
         self.history: History = self.machine.past or History(self.machine)
         self.points = Breakpoints() if points is None else points
-        self.is_one_of_many = is_one_of_many
-        """Whether breakpoints may be for other launches of the program, or for its host."""
+        self.process = process
         self.only: int | None = None
         """The wave that runs alone; None if all run."""
         self.texts_shown = 0
@@ -135,7 +137,7 @@ class Debugging:
                 try:
                     (self.insert if point.watched is None else self._watch_again)(point)
                 except DwarfGpuError as error:  # one that was set before there was a launch
-                    if is_one_of_many and not self._is_here(point.text):
+                    if process is not None and not self._is_here(point.text):
                         continue
                     self.dprinted.append(f"Error in re-setting breakpoint {point.number}: {error.message}\n")
 
@@ -193,7 +195,7 @@ class Debugging:
     def insert(self, point: Breakpoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
         addresses = self.running.stops_with(point.text, point.condition)
-        moved = self.running.moved_text(point.text, addresses) if self.is_one_of_many else None
+        moved = None if self.process is None else self.running.moved_text(point.text, addresses)
         if moved is not None:
             raise UsageError(moved)
         point.addresses, point.holds = addresses, lambda arrival: self._stopping(point, arrival)
@@ -301,6 +303,7 @@ class Debugging:
             self.is_outermost(place),
             _variables_of(expression),
             _number_text if shown is None else shown,
+            self.process,
         )
         watched = self._watched(text, kind, object_, place, call)
         point = self.points.add(kind, text)
@@ -368,13 +371,18 @@ class Debugging:
     def _watch_again(self, point: Breakpoint) -> None:
         """Watch what a watchpoint has watched in the launch before: at once, or in the same call of its function."""
         watched, call, name = point.watched, point.watched.call, f"Watchpoint {point.number} ({point.text})"
-        if not call.can_be_in(self.running.launched.plan):
+        plan = self.running.launched.plan
+        is_shared = self.process is not None and self.process is call.process and watched.is_of_program
+        if self.process is not None and not is_shared and call.plan.kernel.name != plan.kernel.name:
+            watched.wait()  # for another launch of its kernel
+        elif not is_shared and not call.can_be_in(plan):
             self.forget(point)
             self.dprinted.append(
                 f"{name} deleted: this launch has other addresses. `watch {point.text}` sets it again.\n"
             )
         elif watched.is_there_at_launch:
-            point.watched = self._again(point, self.attached[call.wave].frame(0))
+            watched.wait()  # if the memory is not there in this launch
+            point.watched = self._again(point, self.attached[min(call.wave, len(self.attached) - 1)].frame(0))
         else:
             watched.wait()
             has_value = "" if watched.space or watched.is_tensor else f" and {point.text} has a value"
@@ -389,12 +397,18 @@ class Debugging:
             object_ = watched_object(place.expression(point.text), call.lane)
         else:
             object_ = Object(kind, place.around(lane).memory(point.watched.place)).as_it_is()
-        call = evolve(call, plan=self.running.launched.plan)
+        plan = self.running.launched.plan
+        if not call.can_be_in(plan):  # conditions are about the variables of this kernel
+            wave, home, ranges = min(call.wave, len(self.attached) - 1), place.function, self._function_of(place)
+            call = evolve(call, wave=wave, function=home or place.name, ranges=ranges, is_outermost=True, variables=())
+        call = evolve(call, plan=plan)
         return self._watched(point.text, point.kind, object_, place, call)
 
     def _in_same_call(self, watcher: Watcher) -> Observer | None:
         """Return what sets the watchpoints that wait for a call where their wave is in it."""
-        waiting = [point for point in self.points if point.watched is not None and point.watched.is_pending]
+        plan = self.running.launched.plan
+        pending = (point for point in self.points if point.watched is not None and point.watched.is_pending)
+        waiting = [point for point in pending if point.watched.call.can_be_in(plan)]
         lacking: set[tuple[int, int]] = set()
         """Where those of registers have no value."""
 
@@ -714,6 +728,21 @@ class Debugging:
         self.history.changed()
         with self.history.staying():
             return self._last_stop()
+
+    def watched_values(self) -> dict[int, tuple[bytes, str]]:
+        """Return the global memory whose change stops waves in any case, with its value as text, by watchpoints."""
+        own = [point for point in self.points if point.is_enabled and point.kind != READ_WATCH and not point.condition]
+        known = {point.number: point.watched for point in own if point.watched and point.watched.is_of_program}
+        return {number: (each.data(), each.value()) for number, each in known.items() if each.data is not None}
+
+    def changed_since(self, values: dict[int, tuple[bytes, str]]) -> Halt | None:
+        """Return a stop at a watchpoint whose memory the host has changed after this launch, given its later value."""
+        for point in self.points:
+            content, text = values.get(point.number, (None, ""))
+            if content is not None and not point.watched.is_pending and content != point.watched.data():
+                change = ValueChange(text, point.watched.value())
+                return Halt(halts.STEP, BY_HOST, None, None, (point,), change)
+        return None
 
     def _last_stop(self) -> Halt:
         last = LastStop(self.device.executed)

@@ -74,6 +74,8 @@ class WatchedCall:
     """The offsets of the entries of the variables that the expression names."""
     shown: Callable[[Object, Frame], str]
     """Makes the text of a value."""
+    process: object = None
+    """That of the launch, in a whole program."""
 
     def can_be_in(self, plan: PlannedDispatch) -> bool:
         """Return whether a launch has the same code and memory at the same addresses."""
@@ -144,6 +146,11 @@ class Watched:
     def is_there_at_launch(self) -> bool:
         """Whether it is memory that does not depend on a call."""
         return bool(self.space) and not self.function
+
+    @property
+    def is_of_program(self) -> bool:
+        """Whether it is memory that all launches of a program share."""
+        return self.space == GLOBAL and self.is_there_at_launch
 
     def wait(self) -> None:
         """Wait for the call, and let go of the machine before."""

@@ -23,7 +23,7 @@ from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.padding import padding_of
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, check_room, groups_at_once, start_waves
-from dwarfgpu.immutable import field, frozen
+from dwarfgpu.immutable import evolve, field, frozen
 from dwarfgpu.machines import machine as machines
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
 from dwarfgpu.program.code.kernel_parameters import explicit_arguments
@@ -60,6 +60,7 @@ class Launched:
     """A dispatch on a machine."""
 
     plan: PlannedDispatch
+    options: LaunchOptions = field(repr=False)
     id: int
     waves: range
 
@@ -113,8 +114,9 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     What else is given are the fields of `LaunchOptions`.
     """
     options = LaunchOptions(**given)
-    check = machine.check if options.check is None else options.check
-    checks = None if check is None else check_names(check, is_weak=options.weak_memory is not None)
+    options = evolve(options, check=machine.check if options.check is None else options.check)
+    if options.check is not None:
+        check_names(options.check, is_weak=options.weak_memory is not None)
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     named = _named(file)
@@ -126,9 +128,8 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="launch it without `machine`")
-    waves = Demand(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     if machine.wave_count and not machine.has_run:
-        check_room(waves)
+        check_room(_demand(planned))
     number = machine.dispatches[-1].id + 1 if machine.dispatches else 1
     if machine.has_run:  # what has ended makes room
         machine.forget_launches()
@@ -138,6 +139,13 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     if code is None:
         machine.code_objects.append(code_record(code_object, planned.load_address))
     machine.passing += [block.address for block in planned.blocks if not block.stays]
+    _name_buffers(machine, planned, _closed(planned, options))
+    return begin(machine, planned, options, number)
+
+
+def begin(machine: Gpu, planned: PlannedDispatch, options: LaunchOptions, number: int) -> Launched:
+    """Put every wave of a dispatch at its first instruction; a machine has the memory already."""
+    waves = _demand(planned)
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
         machines.Dispatch(
@@ -151,19 +159,22 @@ def launch(machine: Gpu, file: File, kernel: str, *, args: Any = None, **given: 
     quarters = described.field("NAMED_BAR_CNT") if described is not None else None
     machine.together[len(machine.dispatches) - 1] = 4 * (quarters or 0), shape.cluster
     machine.is_launched, machine.is_permissive, machine.past = True, options.permissive, None
-    _name_buffers(machine, planned, _closed(planned, options))
-    machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
+    machine.traps += own_traps([LoadedCode(planned.file, planned.load_address, is_linked=True)])
     machine.scratch_base = planned.start.scratch.base
     machine.seed = options.weak_memory if options.seed is None else options.seed
     machine.weak_memory = None if options.weak_memory is None else _weak(planned, options.weak_memory, options)
-    machine.checks = None if checks is None else _checks(checks, machine, planned)
+    machine.checks = None if options.check is None else _checks(options, machine, planned)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
-        return Launched(planned, number, start_waves(machine, waves, index, prefix), machine)
+        return Launched(planned, options, number, start_waves(machine, waves, index, prefix), machine)
     machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, options.at_once), prefix, options.seed)
     indices = machine.start_ahead()
     machine.renew_device()
-    return Launched(planned, number, indices, machine)
+    return Launched(planned, options, number, indices, machine)
+
+
+def _demand(planned: PlannedDispatch) -> Demand:
+    return Demand(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
 
 
 def _name_buffers(machine: Gpu, planned: PlannedDispatch, closed: Mapping[str, str]) -> None:
@@ -174,7 +185,8 @@ def _name_buffers(machine: Gpu, planned: PlannedDispatch, closed: Mapping[str, s
         machine.padded_to = max(machine.padded_to, buffer.address + buffer.size + buffer.padding)
 
 
-def _checks(checks: frozenset[str], machine: Gpu, planned: PlannedDispatch) -> CheckSettings:
+def _checks(options: LaunchOptions, machine: Gpu, planned: PlannedDispatch) -> CheckSettings:
+    checks = check_names(options.check or "", is_weak=options.weak_memory is not None)
     metadata = planned.kernel.metadata
     has_barriers = metadata is not None and (metadata.max_flat_workgroup_size or 0) > planned.target.lane_count
     undefined = tuple((buffer.address, buffer.size) for buffer in planned.buffers if not buffer.has_contents)
