@@ -156,7 +156,7 @@ class Device:
         """The blocks of waves that run one after the other, which end before these meet."""
         self._meetings: dict[tuple[int, int, bool], bool] = {}
         self._barriers: dict[tuple[int, int], BarrierPart | None] = {}
-        self._decoded: dict[int, GpuInstruction] | None = None
+        self._decoded: dict[tuple[int, int], GpuInstruction] | None = None
         """While a block is written, its instructions, and those behind it that checks have looked at."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
         self.observer: Callable[[WaveBatch], Any] | None = None
@@ -797,9 +797,7 @@ class Device:
             if len(blocks) >= MOST_BLOCKS:
                 for key in list(blocks)[: MOST_BLOCKS // 2]:
                     del blocks[key]
-            self._decoded = {}
             block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
-            self._decoded = None
         return block
 
     @property
@@ -816,7 +814,7 @@ class Device:
         key = pc, mode, are_many
         if key not in self._meetings:
             try:
-                instruction = self.instruction(pc)
+                instruction = self.instruction(pc, mode)
             except MachineFault:
                 return False
             meets = instructions.waves_meet(instruction) or has_banks(mode, self.processor)
@@ -866,6 +864,7 @@ class Device:
         writer = self._writer(mode)
         address, is_whole = pc, False
         instructions: list[int] = []
+        self._decoded = {}
         while True:
             is_before = address in self.breakpoints or (is_by_wave and self.waves_meet(address, mode))
             if instructions and (len(instructions) == longest or is_before):
@@ -887,6 +886,7 @@ class Device:
             if ends:
                 is_whole = True
                 break
+        self._decoded = None
         return CompiledBlock(
             writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
         )
@@ -910,8 +910,8 @@ class Device:
 
     def instruction(self, address: int, mode: int = 0) -> GpuInstruction:
         """Return the instruction at an address as it is in a mode; raise a fault where none can be executed."""
-        if self._decoded is not None and address in self._decoded:
-            return self._decoded[address]
+        if self._decoded is not None and (address, mode) in self._decoded:
+            return self._decoded[address, mode]
         instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
@@ -925,7 +925,7 @@ class Device:
                     detail = f"{operand.text} is not among the {count} registers of the wave"
                     raise MachineFault(detail, kind=ILLEGAL_INSTRUCTION)
         if self._decoded is not None:
-            self._decoded[address] = instruction
+            self._decoded[address, mode] = instruction
         return instruction
 
     def _unable(self, problem: Exception, address: int) -> MachineFault:
