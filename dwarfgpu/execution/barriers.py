@@ -59,7 +59,7 @@ class NamedBarriers:
     def __init__(self) -> None:
         self.on_complete: Callable[[], None] = lambda: None
         self.listener = BarrierListener()
-        self.use(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self.use(*np.zeros((2, 0), np.int64))
 
     def use(self, groups: Any, allocated: Any) -> None:
         """Use the barriers of other waves: the group of each, and how many barriers each group has."""
@@ -163,14 +163,15 @@ class ClusterBarriers:
 
     def use(self, dispatches: Any, groups: Any, sizes: Any) -> None:
         """Use the barriers of other waves: the dispatch of each, its work-group, and the size of its cluster."""
-        keys = np.column_stack([dispatches, groups // sizes])
-        self.of_waves = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        """The cluster of each wave."""
-        self.is_in = sizes.prod(axis=1) > 1
-        """Whether it is in a cluster of more than one work-group."""
+        self.is_in = sizes.max(axis=1, initial=0) > 1
+        """Whether each wave is in a cluster of more than one work-group."""
+        self.of_waves = np.zeros(len(groups), np.int64)
+        """The cluster of each wave that is in one."""
+        keys = np.column_stack([dispatches, groups // sizes])[self.is_in]
+        self.of_waves[self.is_in] = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
         x, y, z = (groups % sizes).T
         self.places = x + sizes[:, 0] * (y + sizes[:, 1] * z)
-        """The number of its work-group in the cluster."""
+        """The number of the work-group of each wave in its cluster."""
         self.signals = np.zeros(int(self.of_waves.max(initial=-1)) + 1, np.int64)
         self.complete, self.is_waited = np.zeros((2, len(groups)), bool)
 
@@ -235,11 +236,10 @@ class GroupBarriers:
     """The barrier of each work-group."""
 
     def __init__(self) -> None:
-        nothing = np.zeros(0, np.int64)
         self.named, self.clusters = NamedBarriers(), ClusterBarriers()
         self.on_complete: Callable[[], None] = lambda: None
         """A function that is told when waves may go on."""
-        self.use(nothing, nothing)
+        self.use(*np.zeros((2, 0), np.int64))
 
     def use(self, groups: Any, alive: Any, named: Any = 0, clusters: Any = None) -> None:
         """Use the barriers of other waves: the group of each, and how many of each group have not ended.
