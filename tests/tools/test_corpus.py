@@ -1,6 +1,5 @@
 import pytest
 from corpus import command as corpus
-from corpus import launched as corpus_launched
 from corpus import oracle
 
 from tests.builders.parameters import for_each
@@ -22,12 +21,11 @@ def test_every_variable_has_a_value_or_a_reason_of_the_compiler(program, process
     for tool in ("clang-22", "ld.lld-22", "llvm-dwarfdump-22", "llvm-objdump-22"):
         require_tool(tool)
     build = corpus.Build(program, "22", processor, level, version)
-    result = corpus.examine(build, None, (corpus.STATEMENTS, corpus.LAUNCHED))
+    result = corpus.examine(build)
     counts = result["counts"]
     assert {name: counts[name] for name in BAD if counts.get(name)} == {}, result["notes"]
     assert counts["reads"] == sum(counts.get(name, 0) for name in (*oracle.REASONS, "right", corpus.REFERENCE))
     assert counts.get("repaired")
-    assert not counts.get(corpus_launched.ERROR)
 
 
 @for_each("text, size, data",
@@ -55,15 +53,3 @@ def test_the_oracle_knows_what_llvm_means(text, size, data):
 def test_the_oracle_names_the_reasons_of_compilers(text, size, reason):
     with pytest.raises(oracle.NoValue, match=reason):
         oracle.meant(text, 0, size, 5, is_private_pointer=False)
-
-
-def test_a_wave_executes_what_it_knows_and_forgets_the_rest():
-    wave = corpus_launched.Wave({"s4": 0x40, "v0": 7, "s33": 0}, 64, (), None, is_scaled=True)
-    code = [
-        (0, "v_mov_b32_e32 v1, s4"),         (4, "buffer_store_dword v1, off, s[0:3], s33 offset:8"),
-        (8, "v_exp_f32_e32 v0, v1"),         (12, "s_cbranch_execz 4"),           (16, "v_mov_b32_e32 v1, 0"),
-    ]  # fmt: skip
-    assert list(wave.run(code)) == [0, 4, 8, 12]
-    assert wave.registers["v1"] == 0x40
-    assert wave.registers["v0"] is None
-    assert [int(wave.private[address][5]) for address in range(8, 12)] == [0x40, 0, 0, 0]

@@ -1,6 +1,6 @@
 """The corpus: 40 small OpenCL and HIP programs, compiled in every way, with each variable read at each statement.
 
-    python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--keep FOLDER] [--write]
+    python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family]
 
 It builds tools/corpus/programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
 clang-22, and LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each
@@ -10,15 +10,12 @@ a program cannot be compiled to is counted as not built.
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
 parameter and local variable is read in three lanes. What is read is compared with what `oracle` makes of
 the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope.
-Each slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
-tools/corpus/programs/counts.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import random
 import re
 import shutil
@@ -28,12 +25,11 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus import oracle
-from corpus.launched import read_launched
 from fixtures import llvm24
 
 if TYPE_CHECKING:
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).with_name("programs")
-COUNTS = PROGRAMS / "counts.json"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 
 COMPILERS = ("13", "14", "16", "19", "22", "24")
@@ -95,22 +90,7 @@ def builds(compilers: Sequence[str], pattern: str, *, every_family: bool) -> Ite
                         yield Build(program, compiler, processor, level, version)
 
 
-def compiled(build: Build, folder: str, keep: str | None) -> str | None:
-    """Return the path of a code object that is kept or compiled; None where the compiler refuses the program.
-
-    An empty file is kept of what was refused.
-    """
-    if keep is None:
-        return compile_program(build, folder)
-    path = Path(keep, f"{build.program}.{build.compiler}.{build.processor}.O{build.level}.v{build.version}.co")
-    if not path.is_file():
-        made = compile_program(build, folder)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"" if made is None else Path(made).read_bytes())
-    return str(path) if path.stat().st_size else None
-
-
-def compile_program(build: Build, folder: str) -> str | None:
+def compiled(build: Build, folder: str) -> str | None:
     """Compile a program; return the path of the code object, or None where the compiler refuses it."""
     source = PROGRAMS / build.program
     major = "22" if build.compiler == "24" else build.compiler
@@ -181,17 +161,11 @@ class Outcome:
     """What is to be looked at."""
 
 
-STATEMENTS, LAUNCHED = "statements", "launched"
-ITEM = "int id = __builtin_amdgcn_workitem_id_x();"
-
-
 class Examination:
     """The variables of a code object, read at each statement."""
 
-    def __init__(self, build: Build, path: str, parts: Sequence[str] = (STATEMENTS, LAUNCHED)) -> None:
+    def __init__(self, build: Build, path: str) -> None:
         import dwarfgpu
-
-        self.parts = parts
 
         self.build = build
         self.path = path
@@ -199,39 +173,22 @@ class Examination:
         self.entries = oracle.described(path)
         self.code = _instructions(path)
         self.functions = _functions(self.program)
-        self.counts: Counter[str] = Counter({"code objects": 1} if STATEMENTS in parts else {})
+        self.counts: Counter[str] = Counter({"code objects": 1})
         self.repairs: Counter[str] = Counter()
         self.notes: list[str] = []
 
     def run(self) -> dict[str, Any]:
-        """Read everything; return counts, and what is not as it should be."""
-        if STATEMENTS in self.parts:
-            self._read_statements()
-        if LAUNCHED in self.parts:
-            self._read_launched()
-        return {"counts": dict(self.counts), "repairs": dict(self.repairs), "notes": self.notes}
-
-    def _read_launched(self) -> None:
-        """Read the parameters of each kernel from its first instruction on."""
-        statements = {pc for low, high in self.functions for pc in _statements(self.program, low, high)}
-        is_item = ITEM in (PROGRAMS / self.build.program).read_text(encoding="utf-8")
-        for outcome, note in read_launched(self.program, self.code, statements, is_item=is_item):
-            self.counts[outcome] += 1
-            if note:
-                self._note(f"{outcome}: {note}")
-
-    def _read_statements(self) -> None:
-        """Read every variable at every statement, in a state made by hand."""
+        """Read every variable at every statement; return counts, and what is not as it should be."""
         machine = machine_of(self.program)
         for low, high in self.functions:
             self.counts["functions"] += 1
-            code = [line for line in self.code if low <= line[0] < high]
             for pc in _statements(self.program, low, high):
                 self.counts["statements"] += 1
                 machine.set_register("pc", pc)
-                self._read_frames(self.program.attach(machine)[0], pc, code)
+                self._read_frames(self.program.attach(machine)[0], pc)
+        return {"counts": dict(self.counts), "repairs": dict(self.repairs), "notes": self.notes}
 
-    def _read_frames(self, wave: Any, pc: int, code: Instructions) -> None:
+    def _read_frames(self, wave: Any, pc: int) -> None:
         """Read the variables of every frame at a statement."""
         from dwarfgpu.program.frames.variable import STATIC
 
@@ -244,14 +201,12 @@ class Examination:
             for variable in frame.variables():
                 expected.discard(variable.die.section_offset)
                 if variable.kind != STATIC:
-                    outcome = self._variable(variable, pc)
-                    if outcome.name == "right":
-                        self.counts[_seen(self.entries[variable.die.section_offset], pc, code)] += 1
+                    self._variable(variable, pc)
         for offset in expected:
             self._note(f"{self.entries[offset].name} at {pc:#x} is not among the variables")
             self.counts["not shown"] += 1
 
-    def _variable(self, variable: Any, pc: int) -> Outcome:
+    def _variable(self, variable: Any, pc: int) -> None:
         """Read one variable, and count."""
         outcome = self._outcome(variable, pc)
         used = variable.repairs
@@ -268,7 +223,6 @@ class Examination:
             self.counts["repair applied wrongly"] += 1
         if outcome.note:
             self._note(f"{variable.frame.name} {variable.name} at {pc:#x}: {outcome.name}: {outcome.note}; {text}")
-        return outcome
 
     def _note(self, text: str) -> None:
         self.notes.append(f"{self.build}: {text}")
@@ -356,13 +310,13 @@ REFERENCE = "reference known by its address"
 UNEXPLAINED = ("wrong", "error")
 
 
-def examine(build: Build, keep: str | None, parts: Sequence[str]) -> dict[str, Any]:
+def examine(build: Build) -> dict[str, Any]:
     """Compile a program and read its variables; return counts, and what is not as it should be."""
     with tempfile.TemporaryDirectory() as folder:
-        path = compiled(build, folder, keep)
+        path = compiled(build, folder)
         if path is None:
-            return {"counts": {"not built": 1} if STATEMENTS in parts else {}, "repairs": {}, "notes": []}
-        return Examination(build, path, parts).run()
+            return {"counts": {"not built": 1}, "repairs": {}, "notes": []}
+        return Examination(build, path).run()
 
 
 def _bytes_of(value: Any, size: int) -> oracle.Bytes:
@@ -424,71 +378,7 @@ def _instructions(path: str) -> Instructions:
     return [(int(address, 16), line) for line, address in _LINE.findall(text)]
 
 
-_SLOT = re.compile(r"DW_OP_fbreg ([+-]?\d+)")
-
-
-def _seen(entry: oracle.Described, pc: int, code: Instructions) -> str:
-    """Return whether the slot or the vector registers of a variable are what the function's instructions name."""
-    text = entry.at(pc) or ""
-    if slot := _SLOT.match(text):
-        number = int(slot[1])
-        names = rf"offset:{number}\b|, (?:{number}|{number:#x})$|[vs]_(?:mov|add)_\S+ .*, (?:{number}|{number:#x})\b"
-        is_named = number == 0 or any(re.search(names, line) for _address, line in code)
-        return "slot named by an instruction" if is_named else "slot not named"
-    registers = oracle.vector_registers(text)
-    if not registers:
-        return "neither slot nor vector register"
-    begins = min(low for low, high, _text in entry.locations if low <= pc < high)
-    return "register written before" if registers <= _known(code, begins) else "register not written before"
-
-
-_VECTORS = re.compile(r"\bv(?:(\d+)|\[(\d+):(\d+)\])")
-
-
-def _known(code: Instructions, before: int) -> set[int]:
-    """Return the vector registers that have a value before an address: of the caller, or written by instructions."""
-    own: set[int] = set()  # written before they are read
-    result: set[int] = set()
-    for address, line in code:
-        for part in line.split(" :: "):
-            operands = [
-                set(range(int(match[1] or match[2]), int(match[3] or match[1] or match[2]) + 1))
-                for match in _VECTORS.finditer(part)
-            ]
-            has_result = "_store_" not in part and re.match(r"\S+ v[\d\[]", part) is not None
-            for read in operands[has_result:]:
-                result |= read - own  # the caller, or the launch, has written it
-            if has_result:
-                own |= operands[0]
-                result |= operands[0] if address < before else set()
-    return result
-
-
 # --- All ------------------------------------------------------------------------------------------------------------
-
-
-SAVED = 20
-"""After so many builds the counts are written, so that an interrupted run leaves what it has."""
-
-
-def save(totals: dict[str, Counter[str]], repairs: dict[str, Counter[str]], parts: Sequence[str]) -> None:
-    """Write the counts of the parts that were read; those of others stay."""
-    before = json.loads(COUNTS.read_text(encoding="utf-8")) if len(parts) < 2 and COUNTS.exists() else {}
-    document = {}
-    for compiler, counts in totals.items():
-        known = before.get(compiler, {"counts": {}, "repairs": {}})
-        others = {key: count for key, count in known["counts"].items() if part_of(key) not in parts}
-        used = repairs[compiler] if STATEMENTS in parts else known["repairs"]
-        document[compiler] = {
-            "counts": dict(sorted({**others, **counts}.items())),
-            "repairs": dict(sorted(used.items())),
-        }
-    COUNTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-
-
-def part_of(key: str) -> str:
-    """Return what a count is of."""
-    return LAUNCHED if key.startswith(LAUNCHED) else STATEMENTS
 
 
 def main() -> int:
@@ -497,10 +387,7 @@ def main() -> int:
     parser.add_argument("--compilers", default=",".join(COMPILERS))
     parser.add_argument("--programs", default="*")
     parser.add_argument("--every-family", action="store_true")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep the code objects there, and use those that are there")
-    parser.add_argument("--parts", default=f"{STATEMENTS},{LAUNCHED}", help="what is read; counts of others stay")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="how many notes are printed")
     options = parser.parse_args()
     compilers = [compiler for compiler in options.compilers.split(",") if has(compiler)]
@@ -515,20 +402,16 @@ def main() -> int:
     repairs: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     notes: list[str] = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        results = pool.map(partial(examine, keep=options.keep, parts=options.parts.split(",")), todo, chunksize=8)
+        results = pool.map(examine, todo, chunksize=8)
         for number, (build, result) in enumerate(zip(todo, results, strict=True), 1):
             totals[build.compiler].update(result["counts"])
             repairs[build.compiler].update(result["repairs"])
             notes += result["notes"]
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)}", end="", file=sys.stderr)
-            if options.write and number % SAVED == 0:
-                save(totals, repairs, options.parts.split(","))
     for compiler in compilers:
         print(f"{compiler}: {dict(totals[compiler])}")
         print(f"    repairs: {dict(repairs[compiler])}")
     for note in notes[: options.show]:
         print(note)
-    if options.write:
-        save(totals, repairs, options.parts.split(","))
     return int(any(counts["wrong"] for counts in totals.values()))

@@ -183,12 +183,6 @@ def register_of(match: re.Match[str]) -> tuple[str, int]:
     return ("v", number - 0x600) if 0x600 <= number < 0x700 else ("s", number - 32)
 
 
-def vector_registers(text: str) -> set[int]:
-    """Return the vector registers that operations name."""
-    registers = [register_of(match) for match in re.finditer(rf"DW_OP_b?regx {_REGISTER}", text)]
-    return {number for letter, number in registers if letter == "v"}
-
-
 def needs_repair(text: str) -> bool:
     """Whether operations mean something else than the text gives them: LLVM's ways to write of lanes and spaces."""
     if "DW_OP_xderef" in text or "DW_OP_fbreg" in text:
