@@ -62,7 +62,7 @@ SCRIPTS = {
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "hunt": "make the source of a mistake of a compiler small, and find its pass (tools/hunt/README.md)",
     "cases": "answer a file of cases: expressions, call frame information or location lists, one per line",
-    "answers": "write down all answers, to compare them with those of another checkout",
+    "answers": "write the golden answers again, and name those that have changed (--golden)",
     "fuzz": "damage the files in fixtures/ and try everything with them",
 }
 """Commands that run the module of their name in tools/ with the environment's Python."""
