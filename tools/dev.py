@@ -5,7 +5,8 @@
     python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
     python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`; --slow=REV with
                                                   --slow-part K/N: each Nth of them, more of what has changed since REV
-    python3 tools/dev.py test --changed[=REV]     pytest on what a change since REV (HEAD) can touch
+    python3 tools/dev.py test --changed[=REV]     pytest on what a change since REV (HEAD) can touch, the nearest tests
+                                                  first; those that have not begun after a minute are skipped
     python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
     python3 tools/dev.py bench | docs | fixtures | answers | ... [ARGS]   run tools/bench, tools/docs.py, ...
 
@@ -290,10 +291,10 @@ def changed_files(revision: str) -> set[str]:
 
 
 def touched_tests(changed: set[str], root: Path = ROOT) -> list[str]:
-    """Return the test files that a change can touch.
+    """Return the test files that a change can touch, the nearest first.
 
-    These have changed, import a module that has changed, or one of its package or of `tests/builders` that imports it,
-    or are in a folder of tests about its package.
+    These have changed, import a module that has changed, are in a folder of tests about its package, or import a module
+    of its package or of `tests/builders` that imports it.
     """
     sources = {
         path.relative_to(root).as_posix(): path
@@ -301,12 +302,12 @@ def touched_tests(changed: set[str], root: Path = ROOT) -> list[str]:
         for path in root.glob(f"{part}/**/*.py")
     }
     imports = {name: set(IMPORTED.findall(path.read_text(encoding="utf-8"))) for name, path in sources.items()}
-    reached = {name for name in changed if name.endswith(".py")}
+    reached = dict.fromkeys((name for name in changed if name.endswith(".py")), 0)
     near = {*(str(Path(name).parent) for name in reached), "tests/builders"}
-    for _ in range(2):
+    for distance in (1, 3):
         passed = {name for name in reached if str(Path(name).parent) in near}
         modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in passed}
-        reached |= {name for name, found in imports.items() if found & modules}
+        reached = {name: distance for name, found in imports.items() if found & modules} | reached
     folders = {f"tests/{part}" for part in ("docs", "fixtures") if any(name.startswith(f"{part}/") for name in changed)}
     for name in changed:
         package = Path(name).parent
@@ -315,13 +316,11 @@ def touched_tests(changed: set[str], root: Path = ROOT) -> list[str]:
             while not (root / folder).is_dir():
                 folder = folder.parent
             folders |= {folder.as_posix(), *ALSO_TESTED_IN.get(package.parts[1], ())} - {"tests"}
-    tests = {
-        name
-        for name in sources
-        if Path(name).name.startswith("test_")
-        and (name in reached or folders & {parent.as_posix() for parent in Path(name).parents})
-    }
-    return sorted(tests | {"tests/test_architecture.py"})
+    for name in sources:
+        if name == "tests/test_architecture.py" or folders & {parent.as_posix() for parent in Path(name).parents}:
+            reached[name] = min(2, reached.get(name, 2))
+    tests = (name for name in reached if name in sources and Path(name).name.startswith("test_"))
+    return sorted(tests, key=lambda name: (reached[name], name))
 
 
 # --- The command line ---------------------------------------------------------------------------------------------
@@ -357,6 +356,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         since = [argument.partition("=")[2] or "HEAD" for argument in own if argument.startswith("--changed")]
         for revision in since:
             pytest_arguments += touched_tests(changed_files(revision))
+        if since and not any(argument.startswith("--cov") for argument in arguments):
+            pytest_arguments.insert(0, "--minutes=1")
         slow = [argument.partition("=")[2] for argument in own if argument.startswith("--slow")]
         for revision in filter(None, slow):
             pytest_arguments += [f"--slow-near={name}" for name in touched_tests(changed_files(revision))]

@@ -20,6 +20,17 @@ def test_a_change_touches_some_tests(changed, touched, untouched):
     assert not any(name.startswith(untouched) for name in found)
 
 
+def test_the_nearest_tests_are_the_first():
+    """Those that import the module, then those of its package, then those that import what imports it."""
+    found = dev.touched_tests({"dwarfgpu/program/code/repairs.py", "tests/program/code/test_gone.py"})
+    places = [found.index(f"tests/{name}.py") for name in (
+        "program/code/test_repairs", "test_architecture", "program/frames/test_stack",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    assert len(found) == len(set(found))
+    assert "tests/program/code/test_gone.py" not in found
+
+
 def test_byte_code_is_kept_in_the_environment(monkeypatch, tmp_path):
     """A process that compiles all it imports takes five times as long to start."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
