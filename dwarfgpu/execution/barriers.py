@@ -59,7 +59,6 @@ class NamedBarriers:
     def __init__(self) -> None:
         self.on_complete: Callable[[], None] = lambda: None
         self.listener = BarrierListener()
-        self.use(*np.zeros((2, 0), np.int64))
 
     def use(self, groups: Any, allocated: Any) -> None:
         """Use the barriers of other waves: the group of each, and how many barriers each group has."""
@@ -159,7 +158,6 @@ class ClusterBarriers:
     def __init__(self) -> None:
         self.on_complete: Callable[[], None] = lambda: None
         self.listener = BarrierListener()
-        self.use(*_without_clusters(0))
 
     def use(self, dispatches: Any, groups: Any, sizes: Any) -> None:
         """Use the barriers of other waves: the dispatch of each, its work-group, and the size of its cluster."""

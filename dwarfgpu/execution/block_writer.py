@@ -152,14 +152,11 @@ def needed(instruction: GpuInstruction, *names: str) -> GpuOperand:
 class Clock:
     """Time for programs that ask for it: it goes on by the same amount with each question."""
 
-    STEP = 100
-
-    def __init__(self) -> None:
-        self.now = 0
+    now = 0
 
     def read(self) -> int:
         """Return the time."""
-        self.now += self.STEP
+        self.now += 100
         return self.now
 
 
@@ -188,7 +185,6 @@ class BlockWriter:
         self.lanes = lanes
         self.mode = mode
         self.clock = Clock()
-        self.barriers = GroupBarriers()
         self.is_far_branch: Callable[[GpuInstruction, int], bool] = lambda _jump, _address: False
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(HELPERS)
@@ -196,6 +192,11 @@ class BlockWriter:
         """The address of the instruction that each line is of."""
         self.address = 0
         self._constants: dict[tuple[str, int], str] = {}
+
+    @functools.cached_property
+    def barriers(self) -> GroupBarriers:
+        """The barriers of the waves; a machine sets its own, since these take a third of a millisecond to make."""
+        return GroupBarriers()
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
