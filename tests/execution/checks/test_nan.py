@@ -184,7 +184,7 @@ KERNEL(given)
 """
 
 
-@pytest.mark.parametrize("target, level", [("gfx942", "O0"), ("gfx1200", "O2")])
+@pytest.mark.parametrize("target, level", some_slow([("gfx942", "O0"), ("gfx1200", "O2")], quick=[("gfx1200", "O2")]))
 def test_what_becomes_of_infinities_later(require_tool, tmp_path, target, level):
     require_tool("clang-22")
     source, path = tmp_path / "later.cl", str(tmp_path / "later.co")

@@ -78,7 +78,7 @@ def problems(built, language, target, level, every=1):
         yield from (("mended", kernel, row.kind, row.sides[-1].position.line) for row in mended)
 
 
-@few_or_all(3)
+@few_or_all(6)
 @pytest.mark.parametrize("language", LINES)
 def test_each_fault_is_found_and_nothing_else(built, language, every):
     assert [*problems(built, language, "gfx1100", "O0" if language == "hip" else "O2", every)] == []

@@ -144,6 +144,7 @@ def test_a_second_kernel_uses_the_memory_of_the_first(built):
 
 
 @every(version=[4, 5, 6], processor=["gfx900", "gfx1100"])
+@pytest.mark.sampled(4)
 def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version):
     path = built(processor, "O0", f"-mcode-object-version={version}")
     machine = machine_for(path, "sizes")

@@ -627,6 +627,7 @@ kernel void stored(global int *out, int n) {
     (STORED, ("--watch=out[3]", "--watch=sum"), False),
     (LACKS_LINES, ("--watch=out[3]",), False),
 ], ids=range(6))  # fmt: skip
+@pytest.mark.sampled(5)
 def test_an_element_of_a_buffer_is_watched_while_compiled_code_runs(
     compiled, monkeypatch, target, level, text, words, is_compiled
 ):

@@ -29,7 +29,7 @@ def made(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("processor, level, kernel", some_slow(in_turn(2, also=QUICK), quick=QUICK))
+@pytest.mark.parametrize("processor, level, kernel", some_slow(in_turn(2, also=QUICK), quick=QUICK[:1]))
 def test_loops_do_what_the_interpreter_does(build, made, processor, level, kernel):
     devices = [ready(build(processor, level), kernel, hot)[0] for hot in (0, 3)]
     for device in devices:
@@ -63,7 +63,9 @@ def test_a_limit_ends_a_loop_at_each_of_its_instructions(build, made, processor,
 
 @pytest.mark.parametrize(
     "processor, level, is_permissive",
-    [("gfx1100", "O2", False), ("gfx1200", "O2", True), pytest.param("gfx90a", "O0", False, marks=pytest.mark.slow)],
+    some_slow(
+        [("gfx1100", "O2", False), ("gfx1200", "O2", True), ("gfx90a", "O0", False)], quick=[("gfx1200", "O2", True)]
+    ),
 )
 def test_a_loop_refuses_where_the_interpreter_stops_waves(build, made, processor, level, is_permissive):
     """After some turns of a loop, lanes reach behind a buffer: what the loop has computed until then is there."""

@@ -48,11 +48,12 @@ def assert_all_same(interpreted, *others):
 
 
 QUICK = [
-    *(("gfx1100", "O2", kernel, False) for kernel in ("red", "tiles", "narrow", "totals", "kinds")),
-    ("gfx803", "O0", "col", False), ("gfx90a", "O0", "counted", False), ("gfx90a", "O2", "tiles", True),
+    *(("gfx1100", "O2", kernel, False) for kernel in ("red", "tiles", "narrow", "totals")),
+    ("gfx803", "O0", "col", False), ("gfx90a", "O2", "tiles", True),
     ("gfx1100", "O0", "recursive", True), ("gfx1200", "O2", "kinds", True),
 ]  # fmt: skip
-RUNS = dict.fromkeys([*QUICK, *((*each, bool(number % 2)) for number, each in enumerate(in_turn(3)))])
+OTHERS = ("gfx1100", "O2", "kinds", False), ("gfx90a", "O0", "counted", False)
+RUNS = dict.fromkeys([*QUICK, *OTHERS, *((*each, bool(number % 2)) for number, each in enumerate(in_turn(3)))])
 
 
 @pytest.mark.parametrize("processor, level, kernel, in_step", some_slow(RUNS, quick=QUICK))

@@ -272,9 +272,9 @@ def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(require_tool
 
 @pytest.mark.parametrize(
     "processor, level, kernel, patience",
-    [("gfx1100", "O2", "tiles", 10_000), ("gfx1200", "O2", "tiles", 90), ("gfx90a", "O2", "parting", 90),
+    [("gfx1100", "O2", "tiles", 10_000), ("gfx1200", "O2", "tiles", 90),
      *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-         ("gfx90a", "O2", "tiles", 10_000), ("gfx90a", "O2", "parting", 10_000),
+         ("gfx90a", "O2", "tiles", 10_000), *(("gfx90a", "O2", "parting", patience) for patience in (90, 10_000)),
          *(("gfx90a", "O0", "recursive", patience) for patience in (90, 10_000)),
      ))],
 )  # fmt: skip
