@@ -78,8 +78,7 @@ class PastLaunches:
     @property
     def size(self) -> int:
         """The bytes that are kept."""
-        first, rest = self.kept[:1], self.kept[1:]
-        return sum(_added({}, launch.memory) for launch in first) + sum(launch.size for launch in rest)
+        return sum(_added({}, each.memory) for each in self.kept[:1]) + sum(each.size for each in self.kept[1:])
 
     def keep(self, of: Any, running: Running, host: Callable[[], Any]) -> None:
         """Remember a launch whose waves are at the first instruction; the machine then has its `History`."""
@@ -103,7 +102,8 @@ class PastLaunches:
         )  # fmt: skip
         while len(self.kept) > MOST or self.size > checkpoints.MOST_BYTES // 2:
             del self.kept[0]
-            self.why = f"the last {len(self.kept):,} fill what `info checkpoints` shows"
+            what = f"the last {len(self.kept):,} fill" if self.kept else "one has more than half of"
+            self.why = f"{what} what `info checkpoints` shows"
 
     def forget(self, why: str) -> None:
         """Forget all launches for a reason."""

@@ -78,6 +78,8 @@ def test_the_oldest_are_dropped(limit, monkeypatch):
     assert past.size <= checkpoints.MOST_BYTES // 2
     assert f"the last {len(past.kept)} fill" in past.why
     assert past.kept[-1].again(past.size).machine.past.most_bytes == checkpoints.MOST_BYTES - past.size
+    monkeypatch.setattr(checkpoints, "MOST_BYTES", 1000)
+    assert Launches(2).past.why == "one has more than half of what `info checkpoints` shows"
 
 
 def test_what_a_user_has_changed():
