@@ -80,6 +80,8 @@ class FormBench:
 
 
 def _same(form, python, batch, what):
+    if form is python:  # most registers have nothing
+        return
     shape = batch.count, batch.lanes
     form, python = (np.broadcast_to(np.asarray(each, np.uint64), shape) for each in (form, python))
     assert np.array_equal(form, python), (what, form.tolist(), python.tolist())
