@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow-part", default="0/1", metavar="K/N", help="of the slow tests each Nth, from K on (0/1)")
     parser.addoption("--slow-near", action="append", default=[], metavar="FILE", help="of those in FILE each (N/2)th")
     parser.addoption("--slow-minutes", type=float, metavar="N", help="skip the slow tests that have not begun by then")
-    parser.addoption("--minutes", type=float, metavar="N", help="skip any test that has not begun by then")
+    parser.addoption("--minutes", type=float, metavar="N", help="of processor time for each process; skip the rest")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -44,10 +44,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test when the time of its kind is over."""
-    options = item.config.option
-    for minutes in (options.minutes, options.slow_minutes if _is_slow(item) else None):
-        if minutes is not None and time.monotonic() - STARTED > 60 * minutes:
-            pytest.skip(f"it had not begun after {minutes:g} min")
+    minutes, slow_minutes = item.config.option.minutes, item.config.option.slow_minutes
+    if minutes is not None and sum(os.times()[:4]) >= 60 * minutes:
+        pytest.skip(f"it had not begun after {minutes:g} min of processor time")
+    if slow_minutes is not None and _is_slow(item) and time.monotonic() - STARTED > 60 * slow_minutes:
+        pytest.skip(f"the {slow_minutes:g} minutes of slow tests are over")
 
 
 def _is_slow(item: pytest.Item) -> bool:

@@ -11,10 +11,7 @@ from tests.audits.judge.test_frames_by_code import by_hand
 from tests.builders.parameters import some_slow
 from tests.execution.forms.kernel_runs import CALLED, COUNT, JUMPS, KERNELS, in_turn, ready, state
 
-QUICK = (
-    ("gfx1100", "O2", "tiles"), ("gfx803", "O0", "col"), ("gfx90a", "O0", "recursive"),
-    ("gfx1100", "O2", "totals"),
-)  # fmt: skip
+QUICK = ("gfx1100", "O2", "tiles"), ("gfx803", "O0", "col"), ("gfx90a", "O0", "recursive"), ("gfx1100", "O2", "totals")
 ALSO = *QUICK, ("gfx1100", "O0", "private_array")
 
 
