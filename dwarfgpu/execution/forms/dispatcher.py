@@ -118,24 +118,20 @@ refusing:
   %is.nobody = icmp eq i64 %moved.before, 0
   br i1 %is.nobody, label %stopped, label %some.went
 some.went:
-  %in.turn = and i1 %in.step, %at.begin
+  %has.stayed = icmp eq i64 %moved, 0
+  %in.turn = and i1 %in.step, %has.stayed
   br i1 %in.turn, label %hold, label %behind
 hold:
   %held = phi i64 [ %number, %some.went ], [ %held.next, %hold ]
-  %held.goes = phi ptr [ %stays, %some.went ], [ %slot, %hold ]
-  %held.steps = phi i64 [ %moved, %some.went ], [ 0, %hold ]
   %held.wave.at = getelementptr ptr, ptr %waves, i64 %held
   %held.wave = load ptr, ptr %held.wave.at
   %held.at = getelementptr i8, ptr %held.wave, i64 {int(Place.NEXT)}
-  store ptr %held.goes, ptr %held.at
+  store ptr %slot, ptr %held.at
   %held.steps.at = getelementptr i8, ptr %held.wave, i64 {int(Place.DONE)}
-  store i64 %held.steps, ptr %held.steps.at
+  store i64 0, ptr %held.steps.at
   %held.next = add nuw i64 %held, 1
   %more.held = icmp ult i64 %held.next, %count
-  br i1 %more.held, label %hold, label %held.all
-held.all:
-  %held.sum = add nuw i64 %sum.before, %moved
-  br label %tear
+  br i1 %more.held, label %hold, label %tear
 executed:
   %now.ends = and i32 %now.rule, {int(Rule.ENDS_BLOCK)}
   %is.last = icmp ne i32 %now.ends, 0
@@ -171,7 +167,7 @@ behind:
 all:
   br i1 %torn, label %tear, label %whole
 tear:
-  %all.sum = phi i64 [ %sum, %all ], [ %held.sum, %held.all ]
+  %all.sum = phi i64 [ %sum, %all ], [ %sum.before, %hold ]
 {store("torn.rest", TurnCell.REST, "%all.sum")}{store("torn.done", TurnCell.EXECUTED, "%done")}
   ret i64 {int(TurnExit.TORN)}
 whole:
