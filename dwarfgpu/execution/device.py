@@ -458,7 +458,7 @@ class Device:
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
         compiled = None if self.is_observed or is_exact or self.memory.is_weak else self.compiled
         since, is_inside, is_cut = 0, False, is_exact  # no block is written from where another one has been cut
-        nearest = turns.nearest_of(self.batches)
+        nearest = turns.nearest_of(batch, self.batches)
         while True:
             pc, mode = batch.pc, batch.mode
             batch = self._going = batch if compiled is None else compiled.entered(batch)

@@ -27,9 +27,13 @@ def first_of(batches: list[WaveBatch], waiting: list[WaveBatch]) -> WaveBatch:
     return next(each for each in rested if each.pc == lowest)
 
 
-def nearest_of(batches: Sequence[WaveBatch]) -> int | None:
-    """Return the lowest address of waves that have not had a long turn."""
-    return min([each.pc for each in batches if each.spent < PATIENCE], default=None)
+def nearest_of(batch: WaveBatch, batches: Sequence[WaveBatch]) -> int | None:
+    """Return the address from which on others that have not had a long turn go before a batch, or join it.
+
+    Too many to join one batch need not go step by step: those that go stay in the cache.
+    """
+    room = WIDEST - batch.count
+    return min([each.pc + (each.count > room) for each in batches if each.spent < PATIENCE], default=None)
 
 
 def joining(batch: WaveBatch, batches: list[WaveBatch]) -> list[WaveBatch]:
