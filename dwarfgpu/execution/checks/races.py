@@ -192,7 +192,7 @@ class RaceCheck(KeptState):
         self.updated: set[int] = set()
         self.latest: dict[tuple[int, int], list[tuple[int, ListedRead]]] = {}
         """Those loads, and the latest that each has read, by segment, with the number of the place."""
-        self.repeated: list[Rows] = []
+        self.repeated: list[tuple[Rows, Rows]] = []
         """Pairs of rows of a wave whose later one reads what the earlier one has written."""
         self.places: Counter[int] = Counter()
         """By segment, how many places the instruction has accessed."""
@@ -603,7 +603,7 @@ class RaceCheck(KeptState):
         own = int(self._classes(shadow, self.now))
         if is_write and own in (SYNC_LOAD, RMW) and not shadow.is_local and others.size < len(rows):
             repeated = (theirs == mine) & (self.classes[self.site_of[rows]] >= SMALL_STORE)
-            self.repeated.append(np.unique(np.stack([rows, own_rows])[:, repeated], axis=1))
+            self.repeated.append(_each_once(rows[repeated], own_rows[repeated]))
         if not others.size:
             return
         found, before, rows, own_rows, theirs, mine = (
@@ -621,7 +621,7 @@ class RaceCheck(KeptState):
             if shadow.is_local:
                 synchronized &= np.array(self.releases)[self.site_of[rows]]
             if synchronized.any():
-                self._synchronize(*np.unique(np.stack([rows, own_rows])[:, synchronized], axis=1))
+                self._synchronize(*_each_once(rows[synchronized], own_rows[synchronized]))
         if racing.any():
             found, size = found[racing], np.arange(shadow.unit)
             old = shadow.segment.data[(accessed.units(found) * shadow.unit)[:, None] + size]
@@ -662,7 +662,7 @@ class RaceCheck(KeptState):
             at, rows = accessed.at[order], (accessed.marks[order] >> LANE_BITS).astype(np.int64)
             waves = self.wave_of[rows]
             next_ = np.flatnonzero((at[1:] == at[:-1]) & (waves[1:] != waves[:-1]))
-            self._synchronize(rows[next_], rows[next_ + 1])
+            self._synchronize(*_each_once(rows[next_], rows[next_ + 1]))
             return
         winners = winners[lost]
         order = np.lexsort((accessed.at, accessed.marks))
@@ -818,6 +818,12 @@ class RaceCheck(KeptState):
 
     has_tensors: Callable[[int], bool]
     """Returns whether the source of an instruction has tensors; the compiler lets lanes of a wave repeat elements."""
+
+
+def _each_once(rows: Rows, others: Rows) -> tuple[Rows, Rows]:
+    """Return each pair of rows once, the lowest first."""
+    keys = np.unique(rows << 32 | others)
+    return keys >> 32, keys & (1 << 32) - 1
 
 
 def _pairs(accessed: AccessedLanes, found: Rows, before: Rows) -> Rows:
