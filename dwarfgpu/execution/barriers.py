@@ -159,16 +159,16 @@ class ClusterBarriers:
         self.on_complete: Callable[[], None] = lambda: None
         self.listener = BarrierListener()
 
-    def use(self, dispatches: Any, groups: Any, sizes: Any) -> None:
-        """Use the barriers of other waves: the dispatch of each, its work-group, and the size of its cluster."""
-        self.is_in = sizes.max(axis=1, initial=0) > 1
-        """Whether each wave is in a cluster of more than one work-group."""
+    def use(self, groups: Any, size: tuple[int, int, int] = (1, 1, 1)) -> None:
+        """Use the barriers of other waves: the work-group of each, and how many of these a cluster has."""
+        self.are_there = len(groups) > 0 and size != (1, 1, 1)
+        """Whether clusters have more than one work-group."""
         self.of_waves = np.zeros(len(groups), np.int64)
-        """The cluster of each wave that is in one."""
-        keys = np.column_stack([dispatches, groups // sizes])[self.is_in]
-        self.of_waves[self.is_in] = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        x, y, z = (groups % sizes).T
-        self.places = x + sizes[:, 0] * (y + sizes[:, 1] * z)
+        """The cluster of each wave."""
+        if self.are_there:
+            self.of_waves = np.unique(groups // size, axis=0, return_inverse=True)[1].reshape(-1)
+        x, y, z = (groups % size).T
+        self.places = x + size[0] * (y + size[1] * z)
         """The number of the work-group of each wave in its cluster."""
         self.signals = np.zeros(int(self.of_waves.max(initial=-1)) + 1, np.int64)
         self.complete, self.is_waited = np.zeros((2, len(groups)), bool)
@@ -183,26 +183,22 @@ class ClusterBarriers:
 
     def contains(self, batch: WaveBatch) -> list[bool]:
         """Return whether each wave is in a cluster."""
-        flags: list[bool] = self.is_in[batch.waves].tolist() if len(self.is_in) else [False] * batch.count
-        return flags
+        return [self.are_there] * batch.count
 
     def status(self, batch: WaveBatch) -> Any:
         """Return what IB_STS2 says: a number of the cluster that is not 0, and the place of the work-group in it."""
-        if not self.is_in.any():
+        if not self.are_there:
             return 0
-        waves = batch.waves
-        numbers = self.of_waves[waves] % 15 + 1 << 6 | self.places[waves] << 21
-        return number_of(np.where(self.is_in[waves], numbers, 0).astype(np.uint64)[:, None])
+        numbers = self.of_waves[batch.waves] % 15 + 1 << 6 | self.places[batch.waves] << 21
+        return number_of(numbers.astype(np.uint64)[:, None])
 
     def signal(self, batch: WaveBatch, alive: Any) -> Any:
         """Count signals of waves; return, as a number of each, 1 for the first, or else its SCC."""
         firsts = np.broadcast_to(np.asarray(batch.scc, np.uint64).reshape(-1, 1), (batch.count, 1)).copy()
-        for row, wave in enumerate(batch.waves.tolist() if self.is_in.any() else ()):
-            if self.is_in[wave]:
-                cluster = int(self.of_waves[wave])
-                firsts[row] |= np.uint64(self.signals[cluster] == 0)
-                self.signals[cluster] += 1
-                self.listener.signal_other(batch, row, (cluster, CLUSTER))
+        for row, cluster in enumerate(self.of_waves[batch.waves].tolist() if self.are_there else ()):
+            firsts[row] |= np.uint64(self.signals[cluster] == 0)
+            self.signals[cluster] += 1
+            self.listener.signal_other(batch, row, (cluster, CLUSTER))
         self.check(alive)
         return number_of(firsts)
 
@@ -213,21 +209,16 @@ class ClusterBarriers:
         )
         if whole.any():
             self.signals[whole] = 0
-            self.complete |= whole[self.of_waves] & self.is_in
+            self.complete |= whole[self.of_waves]
             for cluster in np.flatnonzero(whole).tolist():
                 self.listener.meet_other((cluster, CLUSTER), np.flatnonzero(self.of_waves == cluster))
             self.on_complete()
 
     def wait(self, batch: WaveBatch) -> None:
         """Let waves wait for the barrier of their cluster; those in none go on at once."""
-        if len(self.is_in):
-            self.complete[batch.waves] |= ~self.is_in[batch.waves]
+        if len(self.complete):
+            self.complete[batch.waves] |= not self.are_there
             self.is_waited[batch.waves] = True
-
-
-def _without_clusters(count: int) -> tuple[Any, Any, Any]:
-    """Return the dispatches, work-groups and sizes of clusters of so many waves that are in none."""
-    return np.zeros(count, np.int64), np.zeros((count, 3), np.int64), np.ones((count, 3), np.int64)
 
 
 class GroupBarriers:
@@ -239,7 +230,7 @@ class GroupBarriers:
         """A function that is told when waves may go on."""
         self.use(*np.zeros((2, 0), np.int64))
 
-    def use(self, groups: Any, alive: Any, named: Any = 0, clusters: Any = None) -> None:
+    def use(self, groups: Any, alive: Any, named: int = 0, clusters: tuple[Any, ...] = ()) -> None:
         """Use the barriers of other waves: the group of each, and how many of each group have not ended.
 
         ``alive`` is shared with the caller, who counts the waves that end. ``named`` is how many named barriers each
@@ -253,18 +244,18 @@ class GroupBarriers:
         self.complete = np.zeros(len(groups), bool)
         """The waves whose next wait is over at once."""
         self.named.use(self.groups, np.where(self.has_barrier, named, 0))
-        self.clusters.use(*(_without_clusters(len(groups)) if clusters is None else clusters))
+        self.clusters.use(*(clusters or [np.zeros((len(groups), 3), np.int64)]))
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs."""
-        return self.signals.copy(), self.complete.copy(), *self.named.saved(), *self.clusters.saved()
+        return self.signals.copy(), self.complete.copy(), self.named.saved(), self.clusters.saved()
 
     def restore(self, saved: tuple[Any, ...], alive: Any) -> None:
         """Bring the barriers back to where they were."""
-        self.signals, self.complete = (array.copy() for array in saved[:2])
-        self.named.restore(saved[2:-3])
-        self.clusters.restore(saved[-3:])
-        self.alive = alive
+        signals, complete, named, clusters = saved
+        self.signals, self.complete, self.alive = signals.copy(), complete.copy(), alive
+        self.named.restore(named)
+        self.clusters.restore(clusters)
 
     def _groups_of(self, batch: WaveBatch) -> Any:
         """Return the group of each wave, and whether it has a barrier."""

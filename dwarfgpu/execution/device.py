@@ -264,10 +264,8 @@ class Device:
         }
         self._groups = np.maximum(machine.groups(), 0)
         self._alive = np.bincount(self._groups, minlength=machine.wave_count)
-        together = [machine.together.get(number, NOTHING_TOGETHER) for number in range(len(machine.dispatches))]
-        named, sizes = zip(*together, NOTHING_TOGETHER, strict=True)  # the last: of waves without a dispatch
-        clusters = machine.dispatch, machine.work_group, np.array(sizes)[machine.dispatch]
-        self.barriers.use(self._groups, self._alive, np.array(named)[machine.dispatch], clusters)
+        named, size = machine.together.get(int(machine.dispatch.max(initial=-1)), NOTHING_TOGETHER)
+        self.barriers.use(self._groups, self._alive, named, (machine.work_group, size))
         self._written = machine.changes
 
     @property

@@ -212,9 +212,8 @@ def test_barriers_of_clusters_do_what_the_document_says(seed):
     group_of = np.repeat(np.arange(groups), each)
     positions = np.stack([np.arange(groups), np.zeros(groups, int), np.zeros(groups, int)], axis=1)
     alive = np.where(np.arange(groups * each) % each == 0, each, 0)
-    sizes = np.tile([4, 1, 1], (groups * each, 1))
     barriers = GroupBarriers()
-    barriers.use(group_of * each, alive, 0, (np.zeros(groups * each, int), positions[group_of], sizes))
+    barriers.use(group_of * each, alive, 0, (positions[group_of], (4, 1, 1)))
     signals, done, ended = Counter(), [False] * groups * each, set()
 
     def complete(cluster):
