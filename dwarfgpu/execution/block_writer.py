@@ -198,6 +198,13 @@ class BlockWriter:
         """The barriers of the waves; a machine sets its own, since these take a third of a millisecond to make."""
         return GroupBarriers()
 
+    def alike(self, address: int) -> BlockWriter:
+        """Return a writer of other text for an instruction of the same waves."""
+        other = BlockWriter(self.lanes, self.mode)
+        other.processor, other.generation, other.address = self.processor, self.generation, address
+        other.names_of_apertures, other.clock, other.barriers = self.names_of_apertures, self.clock, self.barriers
+        return other
+
     # --- Text -----------------------------------------------------------------------------------------------------
 
     def write(self, line: str) -> None:

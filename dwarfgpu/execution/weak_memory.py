@@ -225,10 +225,7 @@ class WeakMemory(MemoryAccess):
         from dwarfgpu.isa.decoder import text
 
         action = action_of(instruction, self.generation)
-        inner = BlockWriter(writer.lanes, writer.mode)
-        for name in ("names_of_apertures", "processor", "generation", "clock", "barriers"):
-            setattr(inner, name, getattr(writer, name))
-        inner.address = address
+        inner = writer.alike(address)
         instructions.write_instruction(inner, instruction, address, self)
         inner.write("return 0")
         used = {register for operand in instruction.operands for register in registers_of(operand)}

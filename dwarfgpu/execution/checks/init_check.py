@@ -711,10 +711,7 @@ class MemoryStep(UndefinedStep):
 
     def _made(self) -> Callable[[WaveBatch], None]:
         model = self.model
-        writer = BlockWriter(model.lanes, model.mode)
-        writer.processor, writer.generation = model.processor, model.generation
-        writer.names_of_apertures, writer.address = model.names_of_apertures, self.address
-        writer.barriers = model.barriers
+        writer = model.alike(self.address)
         self.check.memory.write(writer, self.instruction)
         start = "v = b.vector; a = b.accumulation; s = b.scalar; m = b.mask"
         return compiled(

@@ -152,10 +152,7 @@ class PropagationWriter:
     def __init__(self, model: BlockWriter, instruction: GpuInstruction) -> None:
         self.model = model
         self.instruction = instruction
-        self.values = BlockWriter(model.lanes, model.mode)
-        self.values.processor, self.values.generation = model.processor, model.generation
-        self.values.names_of_apertures, self.values.address = model.names_of_apertures, model.address
-        self.values.barriers = model.barriers
+        self.values = model.alike(model.address)
         self.bits = UndefinedWriter(model)
         self.before: list[str] = []
         """The lines in which ``v``, ``a`` and ``s`` are the real registers."""
