@@ -748,13 +748,8 @@ def _named_barriers(writer: BlockWriter, instruction: GpuInstruction) -> NamedBa
     return writer.barriers.named
 
 
-def _initialize(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    function = writer.name(_named_barriers(writer, instruction).initialize)
-    writer.write(f"{function}(b, {_named_barrier(writer, instruction)})")
-
-
-def _join(writer: BlockWriter, instruction: GpuInstruction) -> None:
-    function = writer.name(_named_barriers(writer, instruction).join)
+def _change_named(change: Callable[..., None], writer: BlockWriter, instruction: GpuInstruction) -> None:
+    function = writer.name(partial(change, _named_barriers(writer, instruction)))
     writer.write(f"{function}(b, {_named_barrier(writer, instruction)})")
 
 
@@ -839,8 +834,8 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_sendmsg_rtn_b64": _message_answer,
     "s_barrier_signal": _signal(asks=False),
     "s_barrier_signal_isfirst": _signal(asks=True),
-    "s_barrier_init": _initialize,
-    "s_barrier_join": _join,
+    "s_barrier_init": partial(_change_named, NamedBarriers.initialize),
+    "s_barrier_join": partial(_change_named, NamedBarriers.join),
     "s_barrier_leave": _leave,
     "s_get_barrier_state": _barrier_state,
     "s_memtime": _time,
