@@ -389,12 +389,13 @@ class CheckedMemory(MemoryAccess):
         if not space:
             self._wave_access(GLOBAL, places, size, "load")
             return
-        near = None
         if space == LOCAL and not size & 3:
-            near = self._local_index(batch, places.astype(np.uint32), (0,), size >> 2)
-        if near is not None:
-            self.races.read_places(self.local, near, 0, batch.mask, size >> 2)
-            return
+            index = places.astype(np.int32)
+            if not int(np.bitwise_or.reduce(index, axis=None, where=True if batch.mask is None else batch.mask)) & 3:
+                index >>= 2
+                index += (self.group_of[batch.waves] * (self.local_size >> 2)).astype(np.int32)[:, None]
+                self.races.read_places(self.local, index, 0, batch.mask, size >> 2)
+                return
         for place in self._places(batch, space, places.view(np.int64) if space == LOCAL else places, size):
             self._told(batch, place, size, READ)
 
@@ -550,7 +551,7 @@ class CheckedMemory(MemoryAccess):
         if RACE in self.settings.checks:
             places = self._local_index(batch, address, offsets, count)
             for offset in offsets if places is not None else ():
-                self.races.read_places(self.local, places, offset >> 2, batch.mask, count)
+                self.races.read_places(self.local, places.index, offset >> 2, batch.mask, count)
         return super().load_local(batch, address, offsets, count)
 
     def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:

@@ -345,11 +345,11 @@ class RaceCheck(KeptState):
         else:
             self._write(shadow, access, action, new)
 
-    def read_places(self, segment: MemorySegment, places: LocalPlaces, offset: int, mask: Rows, count: int) -> None:
-        """Look at a read of some dwords, so many dwords behind places of local memory."""
+    def read_places(self, segment: MemorySegment, index: Rows, offset: int, mask: Rows, count: int) -> None:
+        """Look at a read of some dwords, so many dwords behind others of local memory, ``[wave, lane]``."""
         shadow = self._shadow(segment)
-        read = ListedRead(self.first, self.waves, places.index.astype(np.int32), 4, 4 * offset, mask, 4 * count)
-        self._read(shadow, read)
+        places = index.astype(np.int32, copy=False)
+        self._read(shadow, ListedRead(self.first, self.waves, places, 4, 4 * offset, mask, 4 * count))
 
     def write_places(
         self, segment: MemorySegment, places: LocalPlaces, offset: int, count: int, new: Callable[[], Rows]

@@ -148,7 +148,7 @@ class OrderedWaves(FollowedWaves):
             kind, parts = self._logged[self._checked.instruction(address).data]
             sizes = [lanes if space else 1 for space, _size in parts]
             size = HEAD + sum(sizes)
-            rows = words[at : at + size * count].reshape(count, size).copy()
+            rows = words[at : at + size * count].reshape(count, size)
             at += size * count
             begins = [HEAD, *(HEAD + np.cumsum(sizes)).tolist()]
             load = LoggedLoad(batch, rows[:, 1])
