@@ -262,7 +262,7 @@ class CompiledForms:
         for each in self._parts:  # which are told of loads inside these calls
             each.drain(batch, program)
         if quiet is not None:
-            quiet.passed(batch, done + batch.states.steps(batch.waves) if reason == TurnExit.TORN else done)
+            quiet.passed(batch, done + (cells[TurnCell.REST] // batch.count if reason == TurnExit.TORN else 0))
         return self._result(batch, program, reason, done)
 
     def fill(self, program: FormProgram, address: int) -> bool:

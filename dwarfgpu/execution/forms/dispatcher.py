@@ -127,8 +127,6 @@ hold:
   %held.wave = load ptr, ptr %held.wave.at
   %held.at = getelementptr i8, ptr %held.wave, i64 {int(Place.NEXT)}
   store ptr %slot, ptr %held.at
-  %held.steps.at = getelementptr i8, ptr %held.wave, i64 {int(Place.DONE)}
-  store i64 0, ptr %held.steps.at
   %held.next = add nuw i64 %held, 1
   %more.held = icmp ult i64 %held.next, %count
   br i1 %more.held, label %hold, label %tear
@@ -159,8 +157,6 @@ behind:
   %parted = or i1 %parted.before, %differs
   %next.at = getelementptr i8, ptr %state, i64 {int(Place.NEXT)}
   store ptr %goes, ptr %next.at
-  %steps.at = getelementptr i8, ptr %state, i64 {int(Place.DONE)}
-  store i64 %steps, ptr %steps.at
   %number.next = add nuw i64 %number, 1
   %more.waves = icmp ult i64 %number.next, %count
   br i1 %more.waves, label %wave, label %all

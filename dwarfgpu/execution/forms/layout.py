@@ -87,10 +87,7 @@ class Place(IntEnum):
     TABLE = 592
     """The numbers of `MemoryTable`."""
     DONE = 600
-    """How many instructions of a stretch it has executed, when it refuses the next one, which is `NEXT`.
-
-    Of waves that are torn apart, the same since they were together.
-    """
+    """How many instructions of a stretch it has executed, when it refuses the next one, which is `NEXT`."""
     MARKS = 608
     """The marks of the wave, if it is checked: where its undefined bits are, at the same places."""
     PARTLY = 616

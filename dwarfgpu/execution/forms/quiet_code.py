@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.isa.instruction import GpuInstruction
@@ -76,8 +74,8 @@ class QuietCode:
         """Return whether waves may go on in compiled code."""
         return batch.pc not in self.stops and all(each.has_seen(batch) for each in self.observers)
 
-    def passed(self, batch: WaveBatch, count: Any) -> None:
-        """Tell the observers that waves have executed so many instructions: a number, or one for each wave."""
-        self._runs, self._executed = self._runs + 1, self._executed + int(np.max(count))
+    def passed(self, batch: WaveBatch, count: int) -> None:
+        """Tell the observers that each of some waves has executed so many instructions."""
+        self._runs, self._executed = self._runs + 1, self._executed + count
         for each in self.observers:
             each.has_missed(batch)

@@ -184,10 +184,6 @@ class WaveStates:
         """Return where waves go at the end of a block."""
         return self._longs[rows, Place.NEXT // 8]
 
-    def steps(self, rows: Any) -> Any:
-        """Return how many instructions waves have executed when they were torn apart."""
-        return self._longs[rows, Place.DONE // 8]
-
     def put_next(self, rows: Any, slots: Any) -> None:
         """Let waves go on at slots."""
         self._longs[rows, Place.NEXT // 8] = slots
