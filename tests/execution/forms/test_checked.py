@@ -3,9 +3,11 @@
 import ast
 import inspect
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 
+from dwarfgpu.execution import turns
 from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.forms import checked_forms, ordered_forms, pointer_forms, stretches
 from tests.builders.parameters import some_slow
@@ -74,6 +76,25 @@ def test_python_executes_few_instructions(build, monkeypatch, level):
     monkeypatch.setattr(Device, "execute", noted)
     checked(build("gfx1100", level), "col", 1 << 16, KERNELS["col"], "all", grid=(256,), work_group=(128,))
     assert len(executed) < (40 if level == "O0" else 4), executed
+
+
+def test_a_stretch_goes_on_over_private_memory(build, monkeypatch):
+    """Each line of -O0 reaches private memory, or changes EXEC to spill scalar registers."""
+    lengths, write = [], stretches.StretchWriter.write_stretch
+
+    def noted(writer, parts, begin, end):
+        lengths.append(len(parts))
+        return write(writer, parts, begin, end)
+
+    monkeypatch.setattr(stretches.StretchWriter, "write_stretch", noted)
+    checked(build("gfx1100", "O0"), "col", 1, KERNELS["col"], "init", grid=(256,), work_group=(128,))
+    assert max(lengths) > 20
+
+
+def test_only_a_batch_that_others_can_join_lets_them_go_first():
+    for count, others, nearest in ((1, 1, 8), (turns.WIDEST // 2, turns.WIDEST // 2, 8), (turns.WIDEST, 1, 9)):
+        batch, *rest = (SimpleNamespace(pc=8, spent=0, count=each) for each in (count, others))
+        assert turns.nearest_of(batch, rest) == nearest
 
 
 def test_parts_have_names_of_their_own():
