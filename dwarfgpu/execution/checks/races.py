@@ -148,7 +148,7 @@ class Shadow(KeptState):
         """Tell bytes apart from now on."""
         self.unit = 1
         self.size *= 4
-        self.change(lambda column: np.repeat(column, 4))
+        self.change(lambda column: np.repeat(column, 4) if column.any() else np.zeros(self.size, column.dtype))
 
 
 class RaceCheck(KeptState):
