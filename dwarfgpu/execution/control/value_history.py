@@ -411,9 +411,9 @@ class ValueHistory:
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """The address and the size of the one place that all waves mean, once all have begun a line; else None."""
+        """The address and the size of the one place that all waves mean, once it was read for each; else None."""
         known, count = self._shared.by_key, self._device.machine.wave_count
-        if len(known) != 1 or len(self._where) != count or not ELEMENT.match(self.text) or self._device.memory.is_weak:
+        if len(known) != 1 or not ELEMENT.match(self.text) or self._device.memory.is_weak:
             return None
         if len(self._views) != (count if self.wave is None else 1) or not all(map(np.any, self._views.values())):
             return None

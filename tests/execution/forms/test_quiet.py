@@ -2,6 +2,7 @@
 
 import pytest
 
+from dwarfgpu.execution import turns
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.value_history import ValueHistory
 from dwarfgpu.execution.launch.launch import machine_for
@@ -10,10 +11,10 @@ from tests.execution.forms.kernel_runs import PROCESSORS, prepared, start, state
 COUNT = 64
 
 
-def history_of(path, kernel, hot, texts, lane=None):
+def history_of(path, kernel, hot, texts, lane=None, wave=None, count=COUNT):
     """Return the rows of histories, what lacks, the state at the end, and how many looks there were."""
     machine = machine_for(path, kernel)
-    running = Running(start(machine, path, kernel, COUNT))
+    running = Running(start(machine, path, kernel, count))
     prepared(machine, hot, in_step=True)
     times, original = [0], ValueHistory.__call__
 
@@ -21,7 +22,7 @@ def history_of(path, kernel, hot, texts, lane=None):
         times[0] += 1
         return original(self, batch)
 
-    histories = [ValueHistory(running, text, lane=lane) for text in texts]
+    histories = [ValueHistory(running, text, wave=wave, lane=lane) for text in texts]
     for history in histories:
         history.start()
     with pytest.MonkeyPatch.context() as patch:
@@ -78,3 +79,14 @@ def test_values_are_those_of_the_interpreter(build, processor, number):
         found, times = history_of(build(processor, level), kernel, hot, watched)
         assert found == expected
         assert times < interpreted or watched == ["t[3]"]
+
+
+def test_an_element_is_watched_before_all_waves_have_begun(build, monkeypatch):
+    """Python looks at the waves until the first one has begun a line, and not until all have."""
+    monkeypatch.setattr(turns, "WIDEST", 1)
+    path, watched = build("gfx90a", "O0"), ['$_arg("out")[3]']
+    expected, interpreted = history_of(path, "in_rows", 0, watched, 3, 0, 4 * COUNT)
+    found, times = history_of(path, "in_rows", 1, watched, 3, 0, 4 * COUNT)
+    assert found == expected
+    assert len(found[0][0][0]) > 1
+    assert times < interpreted / 100, (times, interpreted)
