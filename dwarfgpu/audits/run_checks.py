@@ -57,6 +57,8 @@ _ROWS = (
      "look at the divisor, the argument of the root or the logarithm, or the infinities", f.MADE_NAN),
     ("nan-infinity", _NUMBERS, "An infinity is not made of finite numbers.",
      "look at the divisor, or scale the numbers", f.MADE_INFINITY),
+    ("nan-bits", _NUMBERS, "Integer arithmetic does not make a NaN or an infinity of the bits of a number.",
+     "limit the number before it is rounded to fewer bits", f.MADE_OF_BITS),
     ("nan-integer", "C11, 6.3.1.4 (1)", "An integer can hold the number that it is made of.",
      "limit the number first, or use a larger type", f.TOO_LARGE),
     ("nan-given", _NUMBERS, "No NaN is among the numbers that a kernel is given and calculates with.",

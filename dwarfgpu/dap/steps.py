@@ -128,7 +128,7 @@ def _guard(session: DebugSession, debugging: Debugging) -> Callable[[Any], bool]
         if finding is None:
             return False
         session.findings_told.add(finding.identity)
-        if finding.check not in session.filters or not finding.is_error:
+        if finding.check not in session.filters or not finding.stops_waves:
             tell_finding(session, debugging, finding)
             return guard(batch)
         side = finding.sides[-1]

@@ -41,6 +41,7 @@ UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (
     "address of an uninitialized value", "uninitialized value stored in global memory",
 )  # fmt: skip
 MADE_NAN, MADE_INFINITY = "NaN made of numbers", "infinity made of finite numbers"
+MADE_OF_BITS = "NaN or infinity made by integer arithmetic"
 TOO_LARGE, CAME_IN = "number too large for an integer", "NaN came in"
 """What floating-point instructions make of their operands."""
 
@@ -58,6 +59,8 @@ class MadeOf:
     """The addresses that the values came from as NaNs or infinities, by lane, 0 for others; None for all."""
     why: str = "<optimized out>"
     """What is shown where it has no values."""
+    names: Any = None
+    """By lane, where not all have one name."""
 
 
 @frozen
@@ -105,6 +108,8 @@ class CheckSettings:
     """Where floats of arguments are: the address, the bytes, and their type as numpy writes it."""
     preloaded: tuple[int, int, int] = (0, 0, 0)
     """The first scalar register that arguments are preloaded into, how many there are, and of which word on."""
+    kernarg: int = 0
+    """Where arguments are."""
 
     @property
     def can_be_compiled(self) -> bool:
@@ -200,6 +205,11 @@ class CheckFinding(KeptState):
     def is_error(self) -> bool:
         """Whether it is an error: the same value may be meant, lanes of a wave run in step, and a NaN may be given."""
         return self.kind not in (SAME_VALUE, IN_WAVE, CAME_IN)
+
+    @property
+    def stops_waves(self) -> bool:
+        """Whether a debugger stops at it: also where a NaN that came in counts, which is what it is asked for."""
+        return self.is_error or self.kind == CAME_IN
 
 
 def check_names(text: str, *, is_weak: bool) -> frozenset[str]:

@@ -27,6 +27,7 @@ from dwarfgpu.execution.checks.findings import (
     LOSE,
     MADE_INFINITY,
     MADE_NAN,
+    MADE_OF_BITS,
     MAKE,
     NAN,
     READ,
@@ -40,83 +41,58 @@ from dwarfgpu.execution.checks.findings import (
     MadeOf,
     Padding,
 )
+from dwarfgpu.execution.checks.float_bits import (
+    EXPONENTS,
+    floats_of_sum,
+    made_of_bits,
+    narrow_classes,
+    narrow_floats_of,
+    number_text,
+)
+from dwarfgpu.execution.checks.given_numbers import INFINITE, GivenNumbers
 from dwarfgpu.execution.checks.init_check import NOT_KNOWN, InitCheck
+from dwarfgpu.execution.checks.made_numbers import MadeNumbers, MadeOrigin, PastInstruction
 from dwarfgpu.execution.checks.touched_cells import SCC, Cell, TouchedCells, cells_of
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, FollowedBits
 from dwarfgpu.execution.instructions import is_idle
 from dwarfgpu.execution.narrow_operations import converted_bits
-from dwarfgpu.immutable import evolve, frozen
+from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.semantics.matrices import blocks_of, places_of_results
 from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
-from dwarfgpu.isa.semantics.narrow_floats import codes_of
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning, meaning_of
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.block_writer import BlockWriter
-    from dwarfgpu.execution.checks.findings import FindingSide
     from dwarfgpu.isa.formulas import Term
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
-    from dwarfgpu.isa.semantics.narrow_floats import NarrowFormat
-
-    PastInstruction = tuple[int, WaveBatch, list[Any], list[Any]]
 
 Lanes = Any
-_EXPONENTS = {"f16": 0x7C00, "bf16": 0x7F80}
-"""The bits of the exponent of narrow floats: all are set in NaNs and infinities."""
 _NARROW = {"bf16": "bf16", "rtz_f16": "f16"}
 """Functions of formulas whose results are the bits of floats."""
 _CONSTANTS, _MAGNITUDE = (0x7FC00000, 0x7FF80000), 0x7FFFFFFF
 """Constants that are NaNs, without the sign."""
 _INFINITIES = _INFINITY, _UPPER_INFINITY = 0x7F800000, 0x7FF00000
 """An infinity, and the upper half of a double that is one."""
+_SUM = re.compile(r"D = S0 \+ S1( \+ S2)?")
+"""Integer arithmetic that rounds the bits of a float."""
 _HALF_LIMIT = 65520.0
 """What rounds to an infinity as a half."""
-INFINITE = "infinity came in"
-"""What is no finding of its own: findings of what is made of it name it."""
-MOST_CAME = 64
-"""How many numbers that one instruction reads are told apart."""
+MOST_CHOSEN = 256
+"""How often the variables are looked at where an instruction moves a constant that a function may return."""
 MOST_LOOKED_AT = 8
 """How often the operands of one instruction are looked at."""
 SIGNS = np.uint32(0x7FFF7FFF)
 """The bits of a register without signs: alone, those make no NaN."""
 
 
-@frozen
-class MadeOrigin:
-    """Which instruction made or read a number, which one made a NaN of it, and which one lost it."""
-
-    pc: int
-    kind: str
-    lost_at: int | None = None
-    nan_at: int | None = None
-    """Where an infinity became a NaN, or a NaN that came in was first calculated with."""
-    address: int = 0
-    """Where a number that came in was in global memory."""
-    size: int = 0
-
-
-@frozen(eq=False)
-class MadeNumbers:
-    """Numbers that an instruction has made in the lanes of a wave, and of what."""
-
-    wave: int
-    lanes: tuple[int, ...]
-    side: Callable[..., FindingSide]
-    """What the wave did, in a lane."""
-    operands: tuple[MadeOf, ...]
-    """What the numbers were made of."""
-    element: Callable[[int], str | None]
-    """Which element of a matrix the number is, in a lane."""
-
-
 class NanCheck(InitCheck):
     """Looks at the operands and results of floating-point instructions."""
 
-    CHANGING = *InitCheck.CHANGING, "_made", "_in_places", "changed", "_given_ends"
+    CHANGING = *InitCheck.CHANGING, "_made", "_chosen", "_looked", "_in_places", "changed", "given"
     followed = FollowedBits("made", has_unwritten=False)
 
     def __init__(self, memory: Any, settings: Any, *others: Any, **named: Any) -> None:
@@ -137,6 +113,10 @@ class NanCheck(InitCheck):
         self.constants: dict[str, tuple[int, ...]] = {}
         """The numbers of origins that are constants, by their kind."""
         self._made: dict[tuple[int, str], list[MadeNumbers]] = {}
+        self._chosen: dict[tuple[int, str], list[MadeNumbers]] = {}
+        """What constants were made of in lanes that have calculated with them."""
+        self._looked: dict[MadeOrigin, int] = {}
+        """How often it was looked at of what numbers are made."""
         self._in_places: dict[tuple[str, int], Lanes] = {}
         """Where followed numbers in the memory of waves come from, by the space and the dword: ``[wave, lane]``; of
         local memory ``[work-group, 1]``."""
@@ -145,15 +125,13 @@ class NanCheck(InitCheck):
         self.reciprocals: set[int] = set()
         """Instructions that compilers begin a division with, in front of the loop that has its line."""
         self._batch: Any = None
+        self._counted: dict[MadeOrigin, Lanes] = {}
+        """Where the present instruction has stored a half of a double."""
+        self._doubles: set[int] = set()
+        """The instructions that make doubles."""
         self.memory.loaded_scalar = self._loaded_scalar
-        self._memory = memory
-        parts = [np.zeros((0, 3), np.uint64), *(self._mark_given(*each) for each in settings.floats)]
-        given = np.concatenate(parts)
-        self._given_starts, self._given_ends, nans = given[np.argsort(given[:, 0], kind="stable")].T.copy()
-        """Where numbers of arguments are that are NaNs or infinities, until the kernel writes others there."""
-        self._given_nans = nans != 0
-        self._told: dict[tuple[int, str], list[int]] = {}
-        """Which of them each instruction tells apart, by its address."""
+        self.given = GivenNumbers(memory, self.memory, settings.floats)
+        self._preloaded, self._kernarg = settings.preloaded, settings.kernarg
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         super().use(local, group_of, scratch)
@@ -224,7 +202,8 @@ class NanCheck(InitCheck):
         self._looks = [look_of(self, writer, part, address) for part in parts]
         vars(writer).pop("observed", None)
         if self.past is not None and not is_idle(instruction):
-            writer.write(f"{writer.name(self.past.append)}(({address}, b, v[:], s[:]))")
+            each = f"{writer.name(PastInstruction)}({address}, b, v[:], s[:], m, b.waves)"
+            writer.write(f"{writer.name(self.past.append)}({each})")
         super().write(writer, instruction, address)
         for number, look in enumerate(self._looks):
             if look is not None:
@@ -285,39 +264,27 @@ class NanCheck(InitCheck):
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
-    def _mark_given(self, start: int, size: int, kind: str) -> Any:
-        """Mark NaNs and infinities of an argument; return where each begins and ends, and whether it is a NaN."""
-        segment = self._memory.segment_of(start, start + max(size, 1) - 1)
-        width = np.dtype(kind).itemsize
-        if segment is None or size < width:
-            return np.zeros((0, 3), np.uint64)
-        data = segment.data[start - segment.start :][: size // width * width]
-        odd = ~np.isfinite(data.view(kind))
-        if odd.any():
-            self.memory.put(start, np.repeat(odd, width).view(np.uint8) * np.uint8(0xFF))
-        starts = np.uint64(start) + np.uint64(width) * np.flatnonzero(odd).astype(np.uint64)
-        return np.stack([starts, starts + np.uint64(width), np.isnan(data.view(kind)[odd])], axis=1).astype(np.uint64)
+    def open(self, writer: BlockWriter) -> None:
+        if writer.names.get("followed") is not self and self._preloaded[1]:
+            writer.write(f"if {self.followed.name!r} not in b.beside: {writer.name(self._begin)}(b)")
+        super().open(writer)
+
+    def _begin(self, batch: WaveBatch) -> None:
+        """Mark the NaNs and infinities of arguments in the registers that waves begin with."""
+        registers, noted, self.pc = self.followed.of(batch).scalar, self.followed.origins(batch), batch.pc
+        first, count, word = self._preloaded
+        for number in range(count):
+            address = np.full((batch.count, 1), self._kernarg + 4 * (word + number), np.uint64)
+            if (origins := self._came(batch, address, np.ones((1, 1), bool), 4)).any():
+                registers[first + number], noted["s", first + number] = int(LOW), origins
 
     def _came(self, batch: WaveBatch, address: Any, word: Lanes, width: int) -> Lanes:
         """Return the origins of numbers that are as the launch has given them."""
-        places = np.asarray(address).astype(np.uint64)
-        flags, places = np.broadcast_arrays(np.asarray(word) != 0, places)
+        flags, places = np.broadcast_arrays(np.asarray(word) != 0, np.asarray(address).astype(np.uint64))
         origins = np.zeros(flags.shape, np.uint32)
-        if not len(self._given_ends):
-            return origins
-        last = np.searchsorted(self._given_starts, places + np.uint64(width - 1), "right") - 1
-        flags = flags & (last >= 0) & (self._given_ends[last] > places)
-        for kind, chosen in (CAME_IN, flags & self._given_nans[last]), (INFINITE, flags & ~self._given_nans[last]):
-            rest, numbers, told = chosen, np.unique(last[chosen]), self._told.setdefault((self.pc, kind), [])
-            told += np.setdiff1d(numbers, told).tolist()[: MOST_CAME - len(told)]
-            for number in [*np.intersect1d(numbers, told).tolist(), None]:
-                here = rest if number is None else rest & (last == number)
-                if here.any():
-                    start = 0 if number is None else int(self._given_starts[number])
-                    size = 0 if number is None else int(self._given_ends[number]) - start
-                    origin, rest = MadeOrigin(self.pc, kind, address=start, size=size), rest & ~here
-                    origins[here] = self.number(origin)
-                    self._note_read(origin, batch, np.where(here, places.astype(np.int64), -1))
+        for origin, here in self.given.origins(self.pc, np.where(flags, self.given.at(places, width), -1)):
+            origins[here] = self.number(origin)
+            self._note_read(origin, batch, np.where(here, places.astype(np.int64), -1))
         return origins
 
     def _loaded_scalar(self, address: Any, size: int, words: list[Any]) -> None:
@@ -327,7 +294,7 @@ class NanCheck(InitCheck):
             self._loads.append(self._came(self._batch, place, column, size))
 
     def load(self, batch: WaveBatch, step: Any) -> None:
-        self._batch = batch
+        self._batch, self._counted = batch, {}
         super().load(batch, step)
 
     def _loaded(self, batch: WaveBatch, space: str, address: Any, _flags: Lanes, words: list[Lanes]) -> None:
@@ -369,19 +336,25 @@ class NanCheck(InitCheck):
                 for part in range(0, word.dtype.itemsize, 4):
                     self._put(batch, space, np.asarray(address) + place + part, stored, origins)
             else:
+                origins = self._stored_as_floats(batch, address, place, stored, origins, number)
                 for part in range(place, place + word.dtype.itemsize, 2):  # a word may have two halves
-                    self._forget_given(np.asarray(address).astype(np.uint64) + np.uint64(part), stored)
+                    self.given.forget(np.asarray(address).astype(np.uint64) + np.uint64(part), stored)
                 signs = SIGNS if word.dtype.itemsize == 4 else ~word.dtype.type(1 << 8 * word.dtype.itemsize - 1)
                 self._report(UNDEFINED_STORE, batch, self.pc, flags & (word & signs != 0), origins)
             place += word.dtype.itemsize
         self._stores += len(words)
 
-    def _forget_given(self, address: Lanes, flags: Lanes) -> None:
-        """Take note that the kernel has written other NaNs or infinities to places of arguments."""
-        if len(self._given_ends):
-            places = np.broadcast_to(address, flags.shape)[flags]
-            last = np.searchsorted(self._given_starts, places, "right") - 1
-            self._given_ends[last[(last >= 0) & (self._given_ends[last] > places)]] = 0
+    def _stored_as_floats(
+        self, batch: WaveBatch, address: Any, place: int, stored: Lanes, origins: Lanes, number: int
+    ) -> Lanes:
+        """Return the origins of words that are stored; those that are single floats by an argument are used as such."""
+        file, index = self._moved[number] if number < len(self._moved) else SCC
+        if file not in "va" or not stored.any():
+            return origins
+        value, places = self._file(batch, file)[index].view(np.float32), np.asarray(address).astype(np.int64) + place
+        here = stored & ~np.isfinite(value)
+        here = here & self.given.are_single(places) if here.any() else here
+        return np.where(here, self.used(origins, self.pc, MADE_OF_BITS), origins) if here.any() else origins
 
     def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes) -> None:
         dwords = np.broadcast_to((np.asarray(address).astype(np.int64) & LOW) >> 2, flags.shape)
@@ -412,16 +385,42 @@ class NanCheck(InitCheck):
         """Take note of numbers that an instruction has made; return the number of their origin."""
         origin = MadeOrigin(look.address, kind)
         known = self._made.setdefault((look.address, kind), [])
-        for row in np.flatnonzero(flags.any(axis=1)).tolist()[: MOST_LOOKED_AT - len(known)]:
+        if look.is_double:
+            self._doubles.add(look.address)
+        is_again = look.kind == CONSTANT and self.past is None  # the variables are those of now only
+        most = MOST_CHOSEN if is_again else 1 if look.kind == CONSTANT else MOST_LOOKED_AT
+        most = max(most - self._looked.get(origin, 0), 0)
+        for row in np.flatnonzero(flags.any(axis=1)).tolist()[:most]:
             lanes, wave = np.flatnonzero(flags[row]), int(batch.waves[row]) + self.first()
             named = self._operands(batch, look, row, lanes, given, old, part)
             if named is None:
                 return NOT_KNOWN
-            calls = self.side(MAKE, look.address, wave, lanes, int(lanes[0]), batch=batch)
-            known.append(
-                MadeNumbers(wave, (*lanes.tolist(),), partial(evolve, calls), named, partial(look.element, part))
-            )
+            calls, element = self.side(MAKE, look.address, wave, lanes, int(lanes[0]), batch=batch), look.element
+            known[:] = [each for each in known if not is_again or each.wave != wave]
+            known.append(MadeNumbers(wave, (*lanes.tolist(),), partial(evolve, calls), named, partial(element, part)))
+            self._looked[origin] = self._looked.get(origin, 0) + 1
         return self.number(origin)
+
+    def chosen(self, batch: WaveBatch, flags: Lanes, origins: Lanes) -> None:
+        """Take note of what constants were made of that lanes calculate with: the past tells which way they took."""
+        for number in np.unique(np.where(flags, origins, NOT_KNOWN)).tolist():
+            for origin in (each for each in self._of_number(number) if each.kind in MADE_BY):
+                key, here = (origin.pc, origin.kind), flags & (origins == number)
+                known, told = self._made.get(key, []), self._chosen.setdefault(key, [])
+                row = int(np.flatnonzero(here.any(axis=1))[0])
+                wave, past = int(batch.waves[row]) + self.first(), [*(self.past or ())]
+                lanes = np.flatnonzero(here[row])
+                lanes = np.setdiff1d(lanes, [lane for made in told if made.wave == wave for lane in made.lanes])
+                while past and not (past[-1].pc == origin.pc and past[-1].batch is batch):
+                    past.pop()
+                if not known or not len(lanes) or len(told) >= MOST_LOOKED_AT:
+                    continue
+                if past:
+                    named = self.variables(batch, row, origin.pc, lanes, past, [()] * len(lanes), is_constant=True)
+                    told.append(evolve(known[0], wave=wave, lanes=(*lanes.tolist(),), operands=(*(named or ()),)))
+                else:
+                    every = (each for each in known if each.wave == wave and np.isin(lanes, each.lanes).all())
+                    told += [made.of(lanes.tolist()) for made in every]
 
     def _operands(
         self, batch: WaveBatch, look: NumberLook, row: int, lanes: Lanes, given: tuple[Lanes, ...], old: Any, part: int
@@ -439,7 +438,7 @@ class NanCheck(InitCheck):
         for (file, index, _now), before in zip(new, old, strict=True):  # the variables were there before
             self._file(batch, file)[index] = before
         try:
-            past = [each for each in self.past or () if each[1] is batch]
+            past = [*(self.past or ())]
             is_constant = look.kind in (SELECTED, CONSTANT)
             by_lane = [*zip(*(each.values for each in floats), strict=True)] if floats else [()] * len(lanes)
             named = self.variables(batch, row, look.address, lanes, past, by_lane, is_constant=is_constant)
@@ -454,18 +453,17 @@ class NanCheck(InitCheck):
     def _file(batch: WaveBatch, file: str) -> list[Any]:
         return batch.scalar if file == "s" else batch.vector if file == "v" else batch.accumulation
 
-    def used(self, origins: Lanes, pc: int) -> Lanes:
-        """Return origins of numbers that an instruction calculates with, which makes those that came in count."""
+    def used(self, origins: Lanes, pc: int, *kinds: str) -> Lanes:
+        """Return origins of numbers that an instruction calculates with, which makes those of some kinds count."""
 
         def used(each: MadeOrigin) -> MadeOrigin:
-            return evolve(each, nan_at=pc) if each.kind == CAME_IN and not each.nan_at else each
+            return evolve(each, nan_at=pc) if each.kind in kinds and not each.nan_at else each
 
         return self._changed(origins, used)
 
     def came_to(self, dword: int, wave: int) -> Any:
         """Return where a number in private memory came in, for each lane of a wave; None if it is not followed."""
-        known = self._in_places.get((SCRATCH, dword))
-        return None if known is None else self.came_from(known[wave])
+        return None if (known := self._in_places.get((SCRATCH, dword))) is None else self.came_from(known[wave])
 
     def came_in(self, batch: WaveBatch, cell: Cell, row: int) -> Any:
         """Return where a number in a register came in, for each lane of a wave; None if it is not followed."""
@@ -475,14 +473,6 @@ class NanCheck(InitCheck):
         marked = (bits if cell[0] in "va" else np.asarray(bits).reshape(-1, 1)) != 0
         origins = np.broadcast_to(np.where(marked, noted[cell], NOT_KNOWN), (batch.count, batch.lanes))
         return self.came_from(origins[row])
-
-    def given_at(self, addresses: Any) -> Any:
-        """Return addresses where a number is as the launch has given it, a NaN or an infinity; 0 for others."""
-        places = np.asarray(addresses).astype(np.uint64)
-        last = np.searchsorted(self._given_starts, places, "right") - 1
-        if not len(self._given_ends):
-            return np.zeros(places.shape, np.int64)
-        return np.where((last >= 0) & (self._given_ends[last] > places), self._given_starts[last], 0).astype(np.int64)
 
     def came_from(self, origins: Lanes) -> Lanes:
         """Return the addresses that numbers with some origins came from: 0 for others, -1 if it is not told apart."""
@@ -511,7 +501,14 @@ class NanCheck(InitCheck):
                     sides.append(self.side(action, at, wave, lanes, int(lanes[0]), batch=batch))
             finding = CheckFinding(NAN, CAME_IN, tuple(sides), "global", origin.address or address, origin.size)
             self.found[key] = finding
-        finding.count += int(np.count_nonzero(flags))
+        finding.count += self._count(flags, origin)
+
+    def _count(self, flags: Lanes, origin: MadeOrigin) -> int:
+        """Return how many numbers are where lanes have a flag; the halves of a double are one."""
+        if origin.size == 8 or origin.pc in self._doubles:
+            before = self._counted.get(origin, np.zeros(flags.shape, bool))
+            self._counted[origin], flags = before | flags, flags & ~before
+        return int(np.count_nonzero(flags))
 
     def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: Any) -> None:
         if isinstance(origin, MadeOrigin) and origin.kind in (CAME_IN, INFINITE):
@@ -519,12 +516,14 @@ class NanCheck(InitCheck):
             return
         if not isinstance(origin, MadeOrigin) or not self._made.get((origin.pc, origin.kind)) or not flags.any():
             return
+        if origin.kind == MADE_OF_BITS and not (origin.nan_at or origin.lost_at):
+            return  # nothing reads it as a float
         key = origin.pc, origin.kind
         finding = self.found.get(key)
         if finding is None:
             row = int(np.flatnonzero(flags.any(axis=1))[0])
             wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
-            every = self._made[key]
+            every = [*self._chosen.get(key, ()), *self._made[key]]
             own = ((made, lane) for made in every if made.wave == wave for lane in made.lanes if lane in lanes)
             made, lane = next(own, (every[0], every[0].lanes[0]))
             at = lane if made.wave == wave and lane in lanes else int(lanes[0])
@@ -532,8 +531,9 @@ class NanCheck(InitCheck):
             is_known = origin.kind not in MADE_BY or (made.wave == wave and lane in lanes)
             if not is_known:
                 sides = [evolve(self.side(MAKE, origin.pc, wave, lanes, at), callers=sides[0].callers)]
-            if origin.nan_at is not None:
-                sides.append(self.side(TURN, origin.nan_at, wave, lanes, at, batch=batch))
+            if origin.nan_at is not None and origin.nan_at != pc:
+                does = USE if origin.kind == MADE_OF_BITS else TURN
+                sides.append(self.side(does, origin.nan_at, wave, lanes, at, batch=batch))
             if origin.lost_at is not None and origin.lost_at != origin.pc:
                 sides.append(self.side(LOSE, origin.lost_at, wave, lanes, at, batch=batch))
             sides.append(self.side(WRITE if kind == UNDEFINED_STORE else USE, pc, wave, lanes, at, batch=batch))
@@ -542,8 +542,8 @@ class NanCheck(InitCheck):
             operands = made.operands if is_known else ()
             finding.operands = tuple(
                 (
-                    each.name,
-                    each.why if each.values is None else f"{each.values[index]:g}",
+                    each.name if each.names is None else each.names[index],
+                    each.why if each.values is None else number_text(each.values[index], origin.kind),
                     0 if each.changes is None else int(each.changes[index]),
                     0 if each.came is None or np.isfinite(each.values[index]) else int(each.came[index]),
                 )
@@ -551,13 +551,13 @@ class NanCheck(InitCheck):
             )
             if (element := made.element(lane)) is not None and is_known:
                 finding.operands += (("element", element, 0, 0),)
-        finding.count += int(np.count_nonzero(flags))
+        finding.count += self._count(flags, origin)
 
 
 # --- One instruction ----------------------------------------------------------------------------------------------
 
 FLOATS, COMPARED, CONVERTED, PARTS, MATRIX = "floats", "compared", "converted", "parts", "matrix"
-NARROWED, ASKED = "narrowed", "asked"
+NARROWED, ASKED, SUMMED = "narrowed", "asked", "summed"
 SELECTED, CONSTANT = "selected", "constant"
 """What results of an instruction are."""
 INFINITE_CONSTANT = "infinite constant"
@@ -597,6 +597,11 @@ class NumberLook:
         self.operands = instruction.sources
         self.sources = [[*cells_of(each, writer.lanes)] for each in self.operands]
         self.names = [each.text for each in self.operands]
+
+    @property
+    def is_double(self) -> bool:
+        """Whether the result is a double."""
+        return self.kind == FLOATS and any(len(cells) == 2 for cells, _bits in self.targets)
 
     @property
     def has_parts(self) -> bool:
@@ -642,6 +647,8 @@ class NumberLook:
         if self.kind == CONVERTED:
             low, high = self.limits
             return not ((given[0] > low) & (given[0] < high)).all()
+        if self.kind == SUMMED:
+            return bool(made_of_bits(given, result).any())
         if self.kind == MATRIX:
             return any(self._odd(result, number).any() for number in range(len(self.targets)))
         return bool(self._odd(result, 0).any() or (self.kind == PARTS and self._odd(result, 1).any()))
@@ -653,7 +660,7 @@ class NumberLook:
             return ~(np.abs(value) < limit)
         if self.matrix is not None:
             return self._element_classes(value, number)[0]
-        bits = _EXPONENTS[self.types[number] or "f16"]
+        bits = EXPONENTS[self.types[number] or "f16"]
         return value >> 16 * number & bits == bits
 
     def __call__(self, batch: WaveBatch, mask: Lanes, old: Any) -> None:
@@ -675,11 +682,17 @@ class NumberLook:
             if result is not None and self.kind == CONVERTED:
                 made = self._too_large(given[0]) & executing
                 origin = self.check.make(TOO_LARGE, batch, self, made, given, old) if made.any() else NOT_KNOWN
-                self._mark(
-                    batch, cells, bits, executing, np.ones(shape, bool), [(made, self.check.lost(origin, self.address))]
-                )
+                odd = made | ~np.isfinite(given[0])
+                self._mark(batch, cells, bits, executing, odd, [(made, self.check.lost(origin, self.address))])
                 continue
             if self.kind == CONVERTED:
+                continue
+            if self.kind == SUMMED:
+                made = (made_of_bits(given, result) if result is not None else odd) & executing
+                if made.any():
+                    floats = floats_of_sum(given, result, made)
+                    births = [(made, self.check.make(MADE_OF_BITS, batch, self, made, floats, old))]
+                    self._mark(batch, cells, bits, executing, np.ones(shape, bool), births)
                 continue
             if self.kind in (SELECTED, CONSTANT):
                 if result is not None:
@@ -692,13 +705,13 @@ class NumberLook:
                 for kind, flags in ((MADE_NAN, nan & executing), (MADE_INFINITY, infinite & executing)):
                     if flags.any():
                         births.append((flags, self.check.make(kind, batch, self, flags, given, old, number)))
-            self._mark(batch, cells, bits, executing, odd, births)
+            self._mark(batch, cells, bits, executing, odd, births, () if self.matrix is not None else given)
 
     def _narrow(self, batch: WaveBatch, executing: Lanes, entries: dict[int, Any], old: Any) -> None:
         """Mark narrow floats that are too large for their type, each in its place in the registers of the result."""
         place = (self.targets[0][1] & -self.targets[0][1]).bit_length() - 1
         for given, result in entries.values():
-            values, codes, form = _narrow_floats(given, result)
+            values, codes, form = narrow_floats_of(given, result)
             for value, code in zip(values, codes, strict=True):
                 number = code & (1 << form.bits - 1) - 1
                 odd = np.broadcast_to((number > form.highest) | (code == form.nan), executing.shape)
@@ -751,7 +764,7 @@ class NumberLook:
         if result.dtype.kind == "f":
             is_nan = np.isnan(result)
         else:
-            fraction = (_EXPONENTS[self.types[number] or "f16"] ^ 0x7FFF) & 0x7FFF
+            fraction = (EXPONENTS[self.types[number] or "f16"] ^ 0x7FFF) & 0x7FFF
             is_nan = odd & (result >> 16 * number & fraction != 0)
         given = given[self.ignored :]
         if self.has_parts:
@@ -804,7 +817,7 @@ class NumberLook:
 
     def _mark(
         self, batch: WaveBatch, cells: tuple[Cell, ...], bits: int, executing: Lanes, odd: Lanes,
-        births: list[tuple[Lanes, Any]],
+        births: list[tuple[Lanes, Any]], given: tuple[Any, ...] = (),
     ) -> None:  # fmt: skip
         """Mark results where they are odd, or depend on what was lost, and let them be numbers elsewhere."""
         check, part = self.check, np.uint32(bits)
@@ -822,13 +835,14 @@ class NumberLook:
                 continue
             origins = np.broadcast_to(noted.get(cell, NOT_KNOWN), odd.shape)
             if self.kind == CONVERTED:
-                origins = np.where(executing, check.lost(origins, self.address), origins)
-            elif self.kind not in (SELECTED, CONSTANT) and column.any():
-                origins = np.where(odd & executing, check.used(origins, self.address), origins)
+                origins = np.where(executing & odd, check.lost(origins, self.address), origins)
+            elif self.kind not in (SELECTED, CONSTANT, SUMMED) and column.any():
+                check.chosen(batch, odd & executing & (column != 0), origins)
+                origins = np.where(odd & executing, check.used(origins, self.address, CAME_IN, MADE_OF_BITS), origins)
             keeps = odd | check.is_lost(origins) | ~executing
             column = np.where(made, column | part, np.where(keeps, column, column & ~part))
             for flags, origin in births:
-                known = np.where(before != 0, origins, NOT_KNOWN)
+                known = self._infinite(batch, given, cells, np.where(before != 0, origins, NOT_KNOWN))
                 origins = np.where(flags, check.turned(known, origin, self.address), origins)
             if is_number:
                 whole = np.bitwise_or.reduce(np.where(executing, column, np.uint32(0)), axis=1, keepdims=True)
@@ -838,6 +852,15 @@ class NumberLook:
             file_of = registers.vector if file == "v" else registers.accumulation
             file_of[index] = column if column.any() else DEFINED
             noted[cell] = origins
+
+    def _infinite(self, batch: WaveBatch, given: tuple[Any, ...], cells: tuple[Cell, ...], origins: Lanes) -> Lanes:
+        """Return the origins of the operands that are infinite, where these are known; else those of the result."""
+        found, noted = np.zeros(np.shape(origins), np.uint32), self.check.followed.origins(batch)
+        for value, own in zip(given, self.sources[-len(given) :], strict=False):
+            for cell in own if value.dtype.kind == "f" and not np.isfinite(value).all() else ():
+                at = origins if cell in cells else noted.get(cell, NOT_KNOWN)
+                found = np.where((found == 0) & np.isinf(value) & (self.check.bits_of(batch, cell) != 0), at, found)
+        return np.where(found != 0, found, origins)
 
     def _compare(self, batch: WaveBatch, executing: Lanes, entries: dict[int, Any]) -> None:
         """Mark flags that depend on a NaN."""
@@ -929,21 +952,6 @@ def _bits_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
     return 0xFFFF0000 if is_high else 0xFFFF
 
 
-def narrow_classes(words: Lanes, kind: str) -> tuple[Lanes, Lanes]:
-    """Return where a word has a NaN in one of its narrow floats, and where an infinity."""
-    bits, exponent = (16, _EXPONENTS[kind]) if kind in _EXPONENTS else (8, 0x7C if kind == "bf8" else 0x7F)
-    nan = infinite = np.zeros(words.shape, bool)
-    if kind in ("fp6", "bf6", "fp4", "i8", "iu8", "i4", "iu4"):
-        return nan, infinite
-    fraction = exponent ^ (1 << bits - 1) - 1
-    for shift in range(0, 32, bits):
-        part = words >> shift & (1 << bits) - 1
-        odd = part & exponent == exponent
-        is_nan = odd & (part & fraction != 0) if fraction else odd | (part == 0x80)
-        nan, infinite = nan | is_nan, infinite | odd & ~is_nan
-    return nan, infinite
-
-
 def _matrix(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook:
     look = NumberLook(check, writer, instruction, address, MATRIX)
     target, left = instruction.destinations[0], instruction.operand("src0")
@@ -959,15 +967,6 @@ def _narrowed(look: NumberLook, instruction: GpuInstruction, bits: int) -> Numbe
         return None  # of numbers of 6 and 4 bits the largest one is in place of all that are larger
     look.targets.append((tuple(cells_of(instruction.destinations[0], look.lanes)), bits))
     return look
-
-
-def _narrow_floats(given: Any, result: Any) -> tuple[list[Lanes], list[Lanes], NarrowFormat]:
-    """Return the numbers that a function of `narrow_operations` was given, and their codes."""
-    if not isinstance(result, list):
-        return [given[0]], [result], given[1]
-    parts, scale, form = given
-    codes = codes_of(np.stack(result, axis=-1), form.bits)
-    return [part / scale for part in parts], [codes[..., number] for number in range(len(parts))], form
 
 
 def _mixed(look: NumberLook, instruction: GpuInstruction) -> NumberLook:
@@ -1002,7 +1001,7 @@ def _kind_of(meaning: InstructionMeaning, instruction: GpuInstruction) -> str | 
     if result == "b32" and term.op == "if" and meaning.sources[-1] == "mask":
         return SELECTED
     if source[0] != "f":
-        return None
+        return SUMMED if instruction.name[0] == "v" and _SUM.fullmatch(meaning.formula.text) else None
     if result in ("mask", "scc"):
         text = meaning.formula.text
         asks = any(each in text for each in ("is_class", "S0 == S0", "S0 != S0")) or "S0" not in text

@@ -18,6 +18,7 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.budget import remembered
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.access_shapes import LOCAL
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.checks.findings import (
     BOUNDS,
@@ -34,6 +35,7 @@ from dwarfgpu.execution.checks.findings import (
     MadeOf,
     Padding,
 )
+from dwarfgpu.execution.control.line_inputs import LineInputs, LineNames
 from dwarfgpu.execution.control.placed import global_addresses_of, memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
@@ -54,7 +56,7 @@ from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
-    from dwarfgpu.execution.checks.nan_check import PastInstruction
+    from dwarfgpu.execution.checks.made_numbers import PastInstruction
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.suppressions import Suppression
     from dwarfgpu.program.code.scopes import SourceCall
@@ -74,6 +76,11 @@ def _sets(name: str, lines: str) -> bool:
                      rf"\b{re.escape(name)}\s*(\+\+|--)", lines) is not None  # fmt: skip
 
 
+def _sets_part(name: str, lines: str) -> bool:
+    """Return whether lines of the source may set a variable, or one in the index of an element."""
+    return _sets(name, lines) or ("[" in name and any(_sets(each, lines) for each in _WORD.findall(name)))
+
+
 _DOES = {
     "make": "makes it", "turn": "makes a NaN of it", "lose": "loses it",
     "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
@@ -84,7 +91,9 @@ _RACES = READ_WRITE, WRITE_WRITE, IN_WAVE
 """What lanes whose updates are lost do, too."""
 _SEVERITIES = {SAME_VALUE: "note", CAME_IN: "note", IN_WAVE: "warning"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
-MOST_PAST = 128
+MOST_PAST, PAST_OF_WAVES = 1024, 1 << 16
+"""The instructions before one that are looked at for what it has read; of all waves together."""
+MOST_AGE = 128
 """The instructions before one that are looked at for variables."""
 MOST_ELEMENTS = 4
 """The elements of vectors that are shown."""
@@ -118,7 +127,7 @@ class NamedSide:
         """What it did, and where."""
         place, value = self.position, self.value
         number = "" if value is None else f" of {value:g}" if isinstance(value, float) else f" of {value}"
-        source = f" at {place.file}:{place.line}" if place.file else ""
+        source = "" if self.line is None else f" at {self.line[0]}:{self.line[1]}"
         return f"{self.action}{number}{source} in {self.function or '?'}, {place.address:#x}"
 
     @property
@@ -299,7 +308,14 @@ class WaveVariables:
             memory.nan_check.variables, memory.nan_check.line_at = self.operands, self._line
             memory.nan_check.is_in_source, memory.nan_check.divides = self._is_in_source, self._divides
             if running.is_optimized and memory.nan_check.past is None:
-                memory.nan_check.past = deque(maxlen=MOST_PAST)
+                most = min(MOST_PAST, PAST_OF_WAVES // max(len(running), 1))
+                memory.nan_check.past = deque(maxlen=max(MOST_AGE, most))
+        nan_check, place = memory.nan_check, FindingNames(running).place
+
+        def given(places: Any) -> Any:
+            return None if nan_check is None else nan_check.given.starts(places)
+
+        self._line_names = LineNames(running, self._text, self._divides, place, given)
         self._padding: dict[Any, Padding] = {}
         self.texts = SourceTexts()
 
@@ -348,13 +364,14 @@ class WaveVariables:
         chosen, names, found, home = LaneSet.of(lanes.tolist(), int(batch.waves[row])), list[str](), list[MadeOf](), pc
         named, set_between, before = set[str](), "", (batch.pc, batch.vector, batch.scalar)
         warp = int(self.running.machine.places["wave_in_group"].array[int(batch.waves[row])].reshape(-1)[0])
+        own = [each for each in past if each.batch is batch]
+        steps = [(each.pc, each.vector, each.scalar) for each in own[:-MOST_AGE:-1]]
+        cells = set[tuple[str, int]]()
         try:
-            for age, (at, _batch, vector, scalar) in enumerate(
-                ((pc, batch, batch.vector, batch.scalar), *reversed(past[:-1]))
-            ):
+            for age, (at, vector, scalar) in enumerate(steps or [(pc, batch.vector, batch.scalar)]):
                 batch.vector, batch.scalar = vector, scalar
                 set_between += "" if not age else f"{self._text(at) or ''}\n"
-                missing = [each for each in names if each not in named and not _sets(each, set_between)]
+                missing = [each for each in names if each not in named and not _sets_part(each, set_between)]
                 if age and not missing:
                     break
                 if age and not any(self._is_there(at, home, each) for each in missing):
@@ -362,7 +379,7 @@ class WaveVariables:
                 batch.pc = at
                 self.running.machine.device.written(batch)
                 for frame in islice(self.running.attached[int(batch.waves[row])], MOST_DEPTH):
-                    here = at if not frame.level else frame.pc or 0
+                    here = at if not frame.level else (frame.pc or 1) - 1  # of the call, which is in front of it
                     text = self._text(here)
                     if not age and text is not None:
                         if is_constant and (_NAN.search(text) or not _CALL.search(text)):
@@ -374,20 +391,29 @@ class WaveVariables:
                         if not numbers:
                             continue
                         value = frame.expression(name)
-                        changes = self._changes(value, batch, row, chosen, past, age)
+                        changes = self._changes(value, batch, row, chosen, own, age)
                         came = None if age else self._came(value, batch, row, chosen)
                         found += [
                             MadeOf(each, values, changes, came, "<several elements>")
                             for each, values in numbers.items()
                         ]
                         named.add(name)
+                        if (cell := _register_of(value, chosen)) is not None:
+                            cells.add(cell)
                     if text is not None:
                         break
         except (DwarfGpuError, Diverge, LaneFault):
             pass
         finally:
             batch.pc, batch.vector, batch.scalar = before
-        return found + [MadeOf(name, None) for name in names if name not in named and self._variable(home, name)]
+        missing = [name for name in names if name not in named and ("[" in name or self._variable(home, name))]
+        if missing and past:
+            inputs = LineInputs(self._line_names, past, int(batch.waves[row]), lanes)
+            known = [*inputs.named(home, missing, cells)]
+            missing = [each for each in missing if each not in {one.name for one in known}]
+            found, is_whole = found + known, sum(each.name not in names for each in known) >= len(missing) > 0
+            missing = [] if is_whole else missing  # elements of arrays are there in place of variables with them
+        return found + [MadeOf(name, None) for name in missing if self._variable(home, name)]
 
     def _changes(
         self, value: Any, batch: WaveBatch, row: int, lanes: LaneSet, past: Sequence[PastInstruction], age: int
@@ -404,10 +430,10 @@ class WaveVariables:
             return None
         now = batch.vector[index]
         shape, chosen = (batch.count, batch.lanes), np.asarray(lanes.lane).reshape(-1).astype(int)
-        for pc, _batch, vector, _scalar in reversed(past[: len(past) - 1 - age]):
-            if vector[index] is not now:  # a write of the same number, or of other lanes, tells nothing
-                differ = np.broadcast_to(vector[index], shape) != np.broadcast_to(now, shape)
-                return np.where(differ[row, chosen], pc, 0)
+        for each in reversed(past[: len(past) - 1 - age]):
+            if each.vector[index] is not now:  # a write of the same number, or of other lanes, tells nothing
+                differ = np.broadcast_to(each.vector[index], shape) != np.broadcast_to(now, shape)
+                return np.where(differ[row, chosen], each.pc, 0)
         return None
 
     def _came(self, value: Any, batch: WaveBatch, row: int, lanes: LaneSet) -> Any:
@@ -421,7 +447,7 @@ class WaveVariables:
             found = check.came_to(place[1] >> 2, wave)
             return None if found is None else np.broadcast_to(found, batch.lanes)[chosen]
         addresses = global_addresses_of(value, lanes)
-        return None if addresses is None else check.given_at(np.broadcast_to(addresses, chosen.shape))
+        return None if addresses is None else check.given.starts(np.broadcast_to(addresses, chosen.shape))
 
     def _is_in_source(self, pc: int) -> bool:
         """Return whether an instruction is in a function of the source; nothing is known of a file without any."""
@@ -434,7 +460,9 @@ class WaveVariables:
 
     def _divides(self, pc: int) -> bool:
         text = self._text(pc)
-        return text is None or _DIVISION.search(_COMMENT.sub("", text)) is not None
+        if text is None:  # code of the source without a line is what several lines share
+            return not self.running.frames_at(pc)
+        return _DIVISION.search(_COMMENT.sub("", text)) is not None
 
     def _text(self, pc: int) -> str | None:
         line = self.running.line_at(pc)
@@ -640,6 +668,11 @@ class FindingNames:
         launch = self.running.attached[0].launch
         return [each for each in launch.arguments if each.number is not None and not each.is_hidden]
 
+    def place(self, space: str, address: int, pc: int) -> tuple[str, Any] | None:
+        """Return the name and the type of the object at an address that an instruction reads."""
+        named = self._local(address, [self._words(pc)]) if space == LOCAL else self._global(address)
+        return None if named[0] is None else (named[0], named[2])
+
     def _global(self, address: int) -> tuple[str | None, bool, Any]:
         for argument in self._arguments:
             memory = argument.memory
@@ -647,7 +680,7 @@ class FindingNames:
                 return self._pointed(argument, address - argument.number)
             offset = address - self.running.launched.plan.places.kernarg
             if argument.kind not in POINTERS and argument.offset <= offset < argument.offset + argument.size:
-                return argument.name, True, None
+                return argument.name, True, argument.type
         for name, start, size, type_ in self._statics:
             if start <= address < start + size:
                 part, kind = element_at(type_, address - start)

@@ -483,7 +483,7 @@ class Debugging:
     def _stop_at_finding(self, _batch: WaveBatch) -> bool:
         """Stop waves behind an instruction that a check has found something at."""
         memory: Any = self.device.memory
-        new = [each for each in memory.findings if each.is_error and each.identity not in self._told]
+        new = [each for each in memory.findings if each.stops_waves and each.identity not in self._told]
         if not new:
             return False
         from dwarfgpu.execution.control.check_report import FindingNames

@@ -197,7 +197,7 @@ def _checks(options: LaunchOptions, machine: Gpu, planned: PlannedDispatch) -> C
         floats = (*floats_of(planned, machine.buffers),)
     return CheckSettings(
         checks, planned.kernel.execution_mode or "cu", has_barriers, undefined, padding_of(planned.buffers),
-        floats, _preloaded(planned.kernel),
+        floats, _preloaded(planned.kernel), planned.places.kernarg,
     )  # fmt: skip
 
 

@@ -1,0 +1,302 @@
+"""What a line has calculated with, where optimizers leave its variables no place.
+
+The instructions of a line read registers that other lines have written before: going back through what a wave has
+executed finds these values, and the line that has made each. The value that leaves a line which sets a variable is that
+variable; a value that was loaded has the name of its place in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.access_shapes import LOCAL, shape_of
+from dwarfgpu.execution.checks.findings import MadeOf
+from dwarfgpu.execution.checks.touched_cells import ACCESSES, COMPUTES, Cell, TouchedCells, touched_by
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
+from dwarfgpu.program.types.model import Base, known_size, resolved
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.checks.made_numbers import PastInstruction
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.program.code.scopes import SourceCall
+
+_SET = re.compile(r"^\s*(?:[\w:<>,*&\s]*?[\s*&])?([A-Za-z_]\w*(?:\.\w+)*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+"""The variable that a line sets."""
+_ONE = re.compile(r"\s*(\([\w\s]+\)\s*)?[A-Za-z_*][\w.>-]*(\[[^][]*\])?\s*;?\s*(//.*)?")
+"""An expression that is one object."""
+_GROUP, _FUSED = re.compile(r"\([^()]*\)|\[[^][]*\]|//.*$"), re.compile("_fma|_mad|_mac|_mix")
+_OPERATIONS = {"+": re.compile("_add|_sub|_fma|_mad|_mac|_mix"), "*": re.compile("_mul|_ldexp|_lshl"),
+               "/": re.compile("_div|_mul|_rcp|_ldexp")}  # fmt: skip
+"""The instructions that make the results of sums, products and quotients."""
+_FLOAT = re.compile(r"_b?f(16|32|64)|_cvt_|_cndmask")
+_BEGINS = re.compile("_rcp_|_frexp_|_div_scale_")
+"""Instructions that compilers begin a division with."""
+MOST_VALUES = 256
+"""How many values of a line are looked at."""
+
+
+@frozen
+class LineValue:
+    """A value that the instructions of a line have read."""
+
+    cell: Cell
+    reader: int
+    """The number of the instruction that has read it, among those of the past."""
+    writer: int | None
+    """Likewise, of the one that has written it before; None if it is not among them."""
+
+
+class LineNames:
+    """What the source says of instructions: their lines, and what these name."""
+
+    def __init__(
+        self, running: Running, text: Callable[[int], str | None], divides: Callable[[int], bool],
+        place: Callable[[str, int, int], tuple[str, Any] | None], given: Callable[[Any], Any],
+    ) -> None:  # fmt: skip
+        self.running = running
+        self.text = text
+        """Returns the line of an instruction."""
+        self.divides = divides
+        """Returns whether that divides, or has a function that does."""
+        self.place = place
+        """Returns the name and the type of the object at an address of a space, which an instruction reads."""
+        self.given = given
+        """Returns the addresses at which numbers are NaNs or infinities that the launch has given, 0 for others."""
+        self._lines: dict[int, tuple[Any, int] | None] = {}
+        self.touched: dict[int, TouchedCells | None] = {}
+
+    def line(self, pc: int) -> tuple[Any, int] | None:
+        """Return the file and the number of the line of an instruction."""
+        if pc not in self._lines:
+            line = self.running.line_at(pc)
+            self._lines[pc] = None if line is None or not line.line else (line.file, line.line)
+        return self._lines[pc]
+
+    def type_of(self, name: str, home: int) -> Any:
+        """Return the type of what a line names."""
+        with suppress(DwarfGpuError):
+            return next(iter(self.running.frames_at(home)), self.running.program.outside).expression(name).type
+        return None
+
+    def parameter(self, home: int, pc: int, names: Sequence[str]) -> str | None:
+        """Return the only parameter that a line names, if an instruction is of the line of the call that is inlined."""
+        function, *callers = self._calls(home)
+        if not function.inlined or (callers[0].function, callers[0].source) not in (
+            (each.function, each.source) for each in self._calls(pc)
+        ):
+            return None
+        frame = next(iter(self.running.frames_at(home)), self.running.program.outside)
+        known = {each.name for each in frame.variables() if each.kind == "parameter"}
+        found = [each for each in names if "[" not in each and each.partition(".")[0] in known]
+        return found[0] if len(found) == 1 else None
+
+    def _calls(self, pc: int) -> tuple[SourceCall, ...]:
+        """Return the calls that an instruction is in, innermost first."""
+        return calls_of(stack_levels(self.running.attached.state.loaded, pc, ()))[::-1]
+
+
+class LineInputs:
+    """Goes back from an instruction of a wave to what its line has calculated with."""
+
+    def __init__(self, names: LineNames, past: Sequence[PastInstruction], wave: int, lanes: Any) -> None:
+        self.names = names
+        self.past = [each for each in past if wave in each.waves]
+        self.rows = [int(np.flatnonzero(each.waves == wave)[0]) for each in self.past]
+        self.lanes = lanes
+        self._writes: dict[Cell, list[int]] = {}
+        """The instructions that have written a register in some of the lanes."""
+        for number in range(len(self.past)):
+            if (touched := self._cells(number)) is not None and self._executing(number).any():
+                for cell in touched.written:
+                    self._writes.setdefault(cell, []).append(number)
+
+    def named(self, home: int, missing: Sequence[str], known: Container[Cell]) -> Iterator[MadeOf]:
+        """Yield what the line of an instruction has calculated with, by the names that the line has for it.
+
+        What is loaded into registers of known variables is not named again.
+        """
+        found, others = dict[str, list[tuple[LineValue, Any]]](), list[tuple[LineValue, int]]()
+        for value, writer in ((each, each.writer) for each in self._values(home) if each.writer is not None):
+            if (named := self._name(value, writer, home, missing)) is not None:
+                if named[0] not in missing and value.cell in known:
+                    continue
+                found.setdefault(named[0], []).append((value, named[1]))
+            elif self._leaves(value, writer) and _FUSED.search(self._operation(value.reader)) is None:
+                others.append((value, writer))  # which may be all of an argument of a call
+        left = [each for each in missing if each not in found]
+        for value, writer in others:
+            if (name := self.names.parameter(home, self.past[writer].pc, left)) is not None:
+                found.setdefault(name, []).append((value, self.names.type_of(name, home)))
+        for name, values in islice(found.items(), len(missing)):  # the nearest ones first
+            numbers = [made for value, kind in values if (made := self._number(value, kind)) is not None]
+            if numbers and all(np.array_equal(each, numbers[0], equal_nan=True) for each in numbers):
+                yield self._made_of(name, values[0][0], numbers[0], home, is_place=name not in missing)
+
+    def _made_of(self, name: str, value: LineValue, numbers: Any, home: int, *, is_place: bool) -> MadeOf:
+        writer = value.writer or 0
+        pc, count = self.past[writer].pc, len(self.lanes)
+        is_here = is_place or self.names.line(pc) in (self.names.line(home), None)
+        changes = None if is_here else np.full(count, pc)
+        places = [place for lane in self.lanes if (place := self._place(value, writer, int(lane))) is not None]
+        if len(places) < count:
+            return MadeOf(name, numbers, changes)
+        each = [(self.names.place(*place, pc) or (name,))[0] for place in places] if is_place else None
+        is_global = all(space != LOCAL for space, _address in places)
+        came = self.names.given([address for _space, address in places]) if is_global else None
+        return MadeOf(name, numbers, changes, came, names=each)
+
+    def _values(self, home: int) -> list[LineValue]:
+        """Return the values that the instructions of a line, and of code without lines that it calls, have read."""
+        last = len(self.past) - 1
+        ways, seen, found = [last], set[LineValue](), list[LineValue]()
+        if not self._read(last):  # a constant, which the latest comparison has chosen
+            ways += [each for each in range(last) if "cmp" in self._operation(each) and self._is_of(each, home)][-1:]
+        while ways and len(seen) < MOST_VALUES:
+            reader = ways.pop(0)
+            for cell in self._read(reader):
+                value = LineValue(cell, reader, self._writer(cell, reader))
+                if value in seen:
+                    continue
+                seen.add(value)
+                if value.writer is not None and self._is_of(value.writer, home):
+                    ways.append(value.writer)
+                else:
+                    found.append(value)
+        return found
+
+    def _is_of(self, number: int, home: int) -> bool:
+        """Return whether an instruction calculates in the line of another one, or in code without lines."""
+        touched, pc = self._cells(number), self.past[number].pc
+        is_here = self.names.line(pc) in (self.names.line(home), None) or self._begins_division(number)
+        return is_here and touched is not None and touched.does == COMPUTES
+
+    def _begins_division(self, number: int) -> bool:
+        """Return whether an instruction begins a division of another line, in front of the loop that has this line."""
+        return _BEGINS.search(self._operation(number)) is not None and not self.names.divides(self.past[number].pc)
+
+    def _cells(self, number: int) -> TouchedCells | None:
+        pc, touched = self.past[number].pc, self.names.touched
+        if pc not in touched:
+            touched[pc] = touched_by(self._instruction(number), self.past[number].batch.lanes, 0)
+        return touched[pc]
+
+    def _read(self, number: int) -> tuple[Cell, ...]:
+        touched = self._cells(number)
+        return () if touched is None else touched.read
+
+    def _operation(self, number: int) -> str:
+        return self._instruction(number).name
+
+    def _instruction(self, number: int) -> GpuInstruction:
+        found: GpuInstruction = self.names.running.machine.device.instruction(self.past[number].pc)
+        return found
+
+    def _executing(self, number: int) -> Any:
+        """Return which of the lanes have executed an instruction."""
+        past = self.past[number]
+        mask = np.broadcast_to(True if past.mask is None else past.mask, (len(past.waves), past.batch.lanes))
+        return mask[self.rows[number], self.lanes]
+
+    def _writer(self, cell: Cell, reader: int) -> int | None:
+        """Return which instruction has written a register last before another one, if it has in all lanes."""
+        writes = self._writes.get(cell, [])
+        place = bisect_left(writes, reader)
+        is_whole = place and (cell[0] != "v" or self._executing(writes[place - 1]).all())
+        return writes[place - 1] if is_whole else None
+
+    def _name(self, value: LineValue, writer: int, home: int, missing: Sequence[str]) -> tuple[str, Any] | None:
+        """Return the name that a line has for a value, with its type."""
+        pc, touched = self.past[writer].pc, self._cells(writer)
+        if touched is None or not touched.read + touched.addresses:
+            return None  # a constant
+        own, line = self.names.line(pc), self.names.line(home)
+        is_load, target = touched.does == ACCESSES, _SET.match(self.names.text(pc) or "")
+        is_whole = len(touched.written) == 1 if is_load else self._leaves(value, writer)
+        if own not in (line, None) and target is not None and target[1] in missing and is_whole:
+            made = target.string[target.end() :]
+            if _ONE.fullmatch(made) if is_load else self._is_result(value, writer, made):
+                return target[1], self.names.type_of(target[1], home)
+        place = self._place(value, writer, int(self.lanes[0])) if is_load else None
+        return None if place is None else self.names.place(*place, pc)
+
+    def _is_result(self, value: LineValue, writer: int, text: str) -> bool:
+        """Return whether an instruction may make the result of an expression, and not a part that others complete."""
+        while text != (text := _GROUP.sub("", text)):
+            pass
+        is_sum = re.search(r"[\w\])]\s*[-+](?![-+=>])", text) is not None
+        kind = "+" if is_sum else next((each for each in "*/" if each in text), "")
+        name, reader = self._operation(writer), self._operation(value.reader)
+        is_factor = kind == "*" and _FUSED.search(reader) is not None  # of a product that is fused with a sum
+        is_kind = not kind or _OPERATIONS[kind].search(name) is not None
+        return not is_factor and is_kind and _FLOAT.search(name) is not None  # sums of integers change their order
+
+    def _leaves(self, value: LineValue, writer: int) -> bool:
+        """Return whether no other instruction of its line reads a value: then it is what the line sets."""
+        line, writes = self.names.line(self.past[writer].pc), self._writes[value.cell]
+        end = next((each for each in writes if each > writer), len(self.past))
+        later = (each for each in range(writer + 1, min(end + 1, len(self.past))))
+        return not any(
+            value.cell in self._read(each) and self.names.line(self.past[each].pc) == line
+            and self._executing(each).any() and not self._begins_division(each) for each in later
+        )  # fmt: skip
+
+    def _place(self, value: LineValue, writer: int, lane: int) -> tuple[str, int] | None:
+        """Return where a lane has loaded a value from: the space and the address; None if it was not loaded."""
+        instruction, past = self._instruction(writer), self.past[writer]
+        shape, row = shape_of(instruction.name), self.rows[writer]
+        is_scalar = instruction.encoding == "SMEM"
+        if instruction.encoding not in ("SMEM", "GLOBAL", "FLAT", "DS") or "scale_offset" in instruction.modifiers:
+            return None
+        address = instruction.modifiers.get("offset", 0)
+        for operand in instruction.sources:
+            if operand.kind in (OperandKind.VGPR, OperandKind.SGPR):
+                words = past.vector if operand.kind is OperandKind.VGPR else past.scalar
+                for number in range(operand.count):
+                    word = int(_at(words[operand.index + number], row, lane))
+                    address += word << 32 * number
+            elif operand.kind is OperandKind.IMMEDIATE:
+                address += operand.value
+        target = next(iter(instruction.destinations))
+        number = value.cell[1] - target.index
+        if shape is not None and shape.pair:
+            modifiers = instruction.modifiers
+            element, rest = divmod(4 * number, shape.size * shape.count)
+            offset = modifiers.get(f"offset{element}", 0)
+            return LOCAL, address + offset * shape.pair + rest
+        space = "global" if is_scalar or shape is None else shape.space
+        return space, address + 4 * number
+
+    def _number(self, value: LineValue, of: Any) -> Any:
+        """Return a value as numbers of its type, by lane; None if it has none."""
+        kind, past, row = None if of is None else resolved(of), self.past[value.reader], self.rows[value.reader]
+        size = known_size(kind) if isinstance(kind, Base) else None
+        if not isinstance(kind, Base) or size not in (2, 4, 8) or value.cell[0] not in "vs":
+            return None
+        letter = "f" if kind.encoding == dw.DW_ATE_float else "u" if kind.encoding == dw.DW_ATE_unsigned else "i"
+        registers = past.vector if value.cell[0] == "v" else past.scalar
+        number = np.zeros(len(self.lanes), np.uint64)
+        for part in range(-(-size // 4)):
+            word = registers[value.cell[1] + part]
+            words = [int(_at(word, row, int(lane))) for lane in self.lanes]
+            number |= np.array(words, np.uint64) << np.uint64(32 * part)
+        return number.astype(f"u{size}").view(f"{letter}{size}")
+
+
+def _at(column: Any, row: int, lane: int) -> Any:
+    """Return the number that a register has in a lane of a wave."""
+    column = np.asarray(column)
+    if column.ndim == 0:
+        return column
+    return column[row if len(column) > 1 else 0, lane if column.shape[-1] > 1 else 0]
