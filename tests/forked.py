@@ -73,13 +73,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of numpy's libraries know about forks
             process = os.fork()
         if not process:
+            for each in (*processes, reader):  # else nobody would see that the first process has closed them
+                each.close()
             _work(session, batches, left, writer)
         writer.close()
         processes[reader] = process
     try:
         _show(session, list(processes))
     finally:
-        for process in processes.values():
+        for reader, process in processes.items():
+            reader.close()  # ends a process that waits to write, even if its test keeps the interrupt
             os.kill(process, signal.SIGINT)
             os.waitpid(process, 0)
     return True

@@ -9,11 +9,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = """
-import os, pytest
+import os, pytest, signal
 
 @pytest.mark.parametrize("number", range(100))
 def test_number(number, tmp_path):
     print("written by", number)
+    if os.environ.get("DIES"):  # and this process keeps its interrupt, and has more to tell than a pipe takes
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        print("x" * 100_000)
     assert number != 70
 
 @pytest.mark.slow
@@ -31,6 +34,7 @@ def test_last():
         (["--slow-part", "2/4", "--slow-near", "test_numbers.py"], "", "1 failed, 100 passed"),
         (["--slow-minutes", "0", "-k", "not 70"], "", "99 passed, 1 skipped, 1 deselected"),
         (["--minutes", "0"], "", "101 skipped"),
+        ([], "yes", "a process with tests has died"),
         (["-k", "last"], "yes", "a process with tests has died"),
     ],
 )

@@ -23,9 +23,8 @@ def test_a_change_touches_some_tests(changed, touched, untouched):
 def test_the_nearest_tests_are_the_first():
     """Those that import the module, then those of its package, then those that import what imports it."""
     found = dev.touched_tests({"dwarfgpu/program/code/repairs.py", "tests/program/code/test_gone.py"})
-    places = [found.index(f"tests/{name}.py") for name in (
-        "program/code/test_repairs", "test_architecture", "program/frames/test_stack",
-    )]  # fmt: skip
+    names = "program/code/test_repairs", "test_architecture", "program/frames/test_stack"
+    places = [found.index(f"tests/{name}.py") for name in names]
     assert places == sorted(places)
     assert len(found) == len(set(found))
     assert "tests/program/code/test_gone.py" not in found

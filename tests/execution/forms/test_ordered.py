@@ -17,9 +17,8 @@ from tests.execution.forms.kernel_runs import KERNELS, in_turn
 CHECKS = "wait", "race", "align,barrier", "align,barrier,race,wait"
 QUICK = [("gfx1100", "O2", "tiles", "align,barrier,race,wait"), ("gfx90a", "O0", "recursive", "align,barrier")]
 OTHERS = ("gfx1100", "O2", "tiles", "race"), ("gfx1200", "O2", "parting", "wait"), ("gfx803", "O0", "col", CHECKS[-1])
-RUNS = dict.fromkeys(
-    [*QUICK, *OTHERS, *((*each, CHECKS[number % len(CHECKS)]) for number, each in enumerate(in_turn(3)))]
-)
+CHECKED = ((*each, CHECKS[number % len(CHECKS)]) for number, each in enumerate(in_turn(3)))
+RUNS = dict.fromkeys([*QUICK, *OTHERS, *CHECKED])
 
 
 @pytest.mark.parametrize("processor, level, kernel, check", some_slow(RUNS, quick=QUICK))

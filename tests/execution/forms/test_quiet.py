@@ -59,15 +59,11 @@ CASES = [
 ]
 
 
-QUICK = 5
-"""The case that is also tested without the slow ones, on one processor."""
-
-
 def runs():
-    """Each case on two processors, which change; gfx803 has no loads of the stack, which -O0 needs."""
+    """Each case on two processors, which change; gfx803 has no loads of the stack, which -O0 needs. One is quick."""
     for number, (level, *_rest) in enumerate(CASES):
         others = [each for each in PROCESSORS[level == "O0" :] if each != "gfx90a"]
-        yield pytest.param("gfx90a", number, marks=() if number == QUICK else pytest.mark.slow)
+        yield pytest.param("gfx90a", number, marks=() if number == 5 else pytest.mark.slow)
         yield pytest.param(others[(number + 5) % len(others)], number, marks=pytest.mark.slow)
 
 
