@@ -411,7 +411,7 @@ class WaveVariables:
             inputs = LineInputs(self._line_names, past, int(batch.waves[row]), lanes)
             known = [*inputs.named(home, missing, cells)]
             missing = [each for each in missing if each not in {one.name for one in known}]
-            found, is_whole = found + known, sum(each.name not in names for each in known) >= len(missing) > 0
+            found, is_whole = found + known, sum("[" in each.name for each in known) >= len(missing) > 0
             missing = [] if is_whole else missing  # elements of arrays are there in place of variables with them
         return found + [MadeOf(name, None) for name in missing if self._variable(home, name)]
 

@@ -40,11 +40,6 @@ KERNEL(double_ratio) {
   double s = in[GID], n = in[GID] - OR(0.5, 9.0);
   out[GID] = s / n; /// n
 }
-KERNEL(normalized) {
-  float x = in[GID], y = zero;
-  float length = sqrt(x * x + y * y);
-  out[GID] = y / (length + OR(1e-6f, 0.0f)); /// length
-}
 KERNEL(native_ratio) {
   float n = in[GID] - OR(0.5f, 3.0f);
   out[GID] = native_divide(2.0f, n); /// n
@@ -72,22 +67,9 @@ KERNEL(logarithm) {
   float x = in[GID] - OR(-1.0f, 5.0f);
   out[GID] = log(x); /// x
 }
-KERNEL(entropy) {
-  float p = in[GID] / 255.0f;
-  out[GID] = OR(p > 0 ? p * log2(p) : 0, p * log2(p)); /// p
-}
-KERNEL(variance) {
-  float mean = in[GID] + 0.1f, square = mean * mean;
-  float difference = square - mean * mean - OR(0.0f, 0.001f);
-  out[GID] = sqrt(difference < OR(0.0f, -1.0f) ? 0 : difference); /// difference
-}
 KERNEL(power) {
   float base = in[GID] - OR(0.0f, 2.5f);
   out[GID] = pow(base, 0.5f); /// base
-}
-KERNEL(arc) {
-  float x = in[GID] / OR(255.0f, 250.0f);
-  out[GID] = acos(x); /// x
 }
 
 // --- Overflow
@@ -106,10 +88,6 @@ KERNEL(fused) {
   float x = in[GID] * 1e36f;
   out[GID] = fma(x, OR(0.25f, 2.0f), x); /// x
 }
-KERNEL(exponential) {
-  float x = in[GID];
-  out[GID] = exp(OR(-x, x)); /// x
-}
 KERNEL(scaled) {
   int n = count[GID];
   out[GID] = ldexp(1.0f, OR(n / 2, n)); /// n
@@ -118,11 +96,6 @@ KERNEL(to_half) {
   float x = in[GID] * OR(100.0f, 1000.0f);
   half h = (half)x; /// x
   ((global half *)out)[GID] = h;
-}
-KERNEL(half_sum) {
-  half x = (half)(in[GID] * 200.0f);
-  half y = x + OR((half)1, x); /// x
-  out[GID] = y;
 }
 KERNEL(half_pair) {
   half2 x = (half2)((half)in[GID], (half)(in[GID] * 100.0f));
@@ -142,11 +115,6 @@ KERNEL(to_integer) {
 
 // --- Infinities that meet
 
-KERNEL(all_masked) {
-  float score = count[GID] > OR(-1, 9) ? in[GID] : -INFINITY;
-  float most = score;
-  out[GID] = exp(score - most); /// score
-}
 KERNEL(masked_weight) {
   float mask = count[GID] > OR(-1, 9) ? 1.0f : -INFINITY;
   out[GID] = mask * zero; /// mask
