@@ -278,11 +278,29 @@ class LineInputs:
         space = "global" if is_scalar or shape is None else shape.space
         return space, address + 4 * number
 
+    def _is_of_size(self, value: LineValue, size: int) -> bool:
+        """Return whether what has written a register has written a number of so many bytes from there on."""
+        touched = None if value.writer is None else self._cells(value.writer)
+        if touched is None or value.writer is None:
+            return False
+        file, index = value.cell
+        own = [number for each, number in touched.written if each == file]
+        if size == 8:
+            return index + 1 in own and (index - min(own)) % 2 == 0
+        return (
+            touched.does == ACCESSES
+            or len(own) == 1
+            or "_pk_" in (name := self._operation(value.writer))
+            or "dual" in name
+        )
+
     def _number(self, value: LineValue, of: Any) -> Any:
         """Return a value as numbers of its type, by lane; None if it has none."""
         kind, past, row = None if of is None else resolved(of), self.past[value.reader], self.rows[value.reader]
         size = known_size(kind) if isinstance(kind, Base) else None
         if not isinstance(kind, Base) or size not in (2, 4, 8) or value.cell[0] not in "vs":
+            return None
+        if not self._is_of_size(value, size):
             return None
         letter = "f" if kind.encoding == dw.DW_ATE_float else "u" if kind.encoding == dw.DW_ATE_unsigned else "i"
         registers = past.vector if value.cell[0] == "v" else past.scalar
