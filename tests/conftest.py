@@ -22,6 +22,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from dwarfgpu.compilers import BUILD
 from tests.builders.browser import Browser
 
 sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
@@ -92,6 +93,11 @@ def lacking(reason: str) -> BaseException:
     if os.environ.get("DWARFGPU_REQUIRE_TOOLS") == "1":
         return pytest.fail.Exception(f"{reason}, and DWARFGPU_REQUIRE_TOOLS=1", pytrace=False)
     return pytest.skip.Exception(reason)
+
+
+@pytest.fixture(autouse=True)
+def _own_build() -> None:
+    BUILD.choose(None, None, None)  # not what a test before has chosen
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.compilers import BUILD
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.document import Output
@@ -28,7 +27,6 @@ class Run:
 
     def __init__(self, file: Path | str | None, state: Path | str | None = None, width: int = 80) -> None:
         self.written: list[str] = []
-        BUILD.choose(None, None, None)  # not what a command before has chosen
         self.debugger = Debugger(Output(self.written.append, width=width))
         if file is not None:
             open_file(self.debugger, str(file))
