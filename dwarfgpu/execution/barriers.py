@@ -9,7 +9,7 @@ counts a signal for each work-group; -4 is for trap handlers ("CDNA5 Instruction
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -73,7 +73,7 @@ class NamedBarriers:
         """Return what `restore` needs."""
         return tuple(each.copy() for each in (self.members, self.signals, self.joined, self.complete, self.is_waited))
 
-    def restore(self, saved: tuple[Any, ...]) -> None:
+    def restore(self, saved: Sequence[Any]) -> None:
         """Bring the barriers back to where they were."""
         arrays = (each.copy() for each in saved)
         self.members, self.signals, self.joined, self.complete, self.is_waited = arrays
@@ -177,7 +177,7 @@ class ClusterBarriers:
         """Return what `restore` needs."""
         return self.signals.copy(), self.complete.copy(), self.is_waited.copy()
 
-    def restore(self, saved: tuple[Any, ...]) -> None:
+    def restore(self, saved: Sequence[Any]) -> None:
         """Bring the barriers back to where they were."""
         self.signals, self.complete, self.is_waited = (each.copy() for each in saved)
 
@@ -248,14 +248,14 @@ class GroupBarriers:
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs."""
-        return self.signals.copy(), self.complete.copy(), self.named.saved(), self.clusters.saved()
+        return self.signals.copy(), self.complete.copy(), *self.named.saved(), *self.clusters.saved()
 
     def restore(self, saved: tuple[Any, ...], alive: Any) -> None:
         """Bring the barriers back to where they were."""
-        signals, complete, named, clusters = saved
+        signals, complete, *others = saved
         self.signals, self.complete, self.alive = signals.copy(), complete.copy(), alive
-        self.named.restore(named)
-        self.clusters.restore(clusters)
+        self.named.restore(others[:-3])
+        self.clusters.restore(others[-3:])
 
     def _groups_of(self, batch: WaveBatch) -> Any:
         """Return the group of each wave, and whether it has a barrier."""
