@@ -62,7 +62,7 @@ class CheckedForm(FollowedForm):
 
     def _spread_exec(self) -> None:
         super()._spread_exec()
-        self.rule |= Rule.WRITES_EXEC
+        self.rule |= Rule.ENDS_STRETCH
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
@@ -91,7 +91,8 @@ class CheckedForm(FollowedForm):
         elif read:
             self._look_at_marks(read, in_all_lanes=in_all_lanes)
         if read or does == ACCESSES:
-            self.ask(before=True)
+            is_lanes = is_one_lane or (in_all_lanes and any(each[0] == "v" for each in read))
+            self.ask(before=not is_lanes and does != ACCESSES)
 
     def _look_at_marks(self, read: Iterable[Cell], *, in_all_lanes: bool = False) -> None:
         """Write that an instruction refuses undefined registers."""
@@ -197,8 +198,7 @@ class CheckedForm(FollowedForm):
             )
             self._go_on_if([self.ir.put(f"call i1 {self.helper(IS_COPY)}({each})") for each in numbers], some)
         self._defined = ()
-        if is_load:
-            self.doubt(cells)
+        self.rule |= Rule.ENDS_STRETCH if is_load else Rule(0)  # what is behind it has to look at the register
 
         def store() -> None:
             others = vectors.operate("xor", WORD, self.exec_row(), vectors.constant(-1, WORD))
@@ -222,9 +222,6 @@ class CheckedForm(FollowedForm):
         words = [self.load("i32", self.at(pointer, str(4 * number)), 1) for number in range(count)]
         self.refuse_unless(self.one.operate("icmp eq", WORD, self.either(words), "0"))
 
-    def doubt(self, cells: Iterable[Cell]) -> None:
-        """Note that registers may have marks from now on, of a load."""
-
     def _is_defined(self, rows: list[str]) -> str:
         """Return whether executing lanes have no mark."""
         vectors, found = self.vectors, rows[0]
@@ -234,49 +231,29 @@ class CheckedForm(FollowedForm):
 
 
 class CheckedStretch(CheckedForm, StretchWriter):
-    """Writes a stretch of checked waves, which looks before the first instruction for all up to a change of EXEC.
-
-    Later, it looks at what has been loaded from private memory, maybe with marks, and again at all behind that change.
-    """
+    """Writes a stretch of checked waves: before the first instruction it looks for all, and then none refuses."""
 
     def write_stretch(self, parts: Sequence[StretchPart], begin: int, end: int) -> str:
         read: list[Cell] = []
         written: dict[Cell, int] = {}
-        is_same_exec = True
         for number, part in enumerate(parts):
             own, results, _does = self.touched(part.instruction)
-            if number and is_same_exec and part.instruction.name not in _LANE_MOVES:
-                read += [each for each in own if each not in written]
-            is_same_exec &= not part.form.rule & Rule.WRITES_EXEC
+            read += [each for each in own if number and each not in written]
             written |= dict.fromkeys(results, number)
         self._others, self._last = [*dict.fromkeys(read)], written
-        self._fine: set[Cell] = set()
-        """Registers without marks in executing lanes."""
         return super().write_stretch(parts, begin, end)
 
     def begin(self, instruction: GpuInstruction) -> None:
+        """Look for all instructions before the first; later, only say what is defined, where it is written last."""
         super().begin(instruction)
-        if not self._done and self._others:
+        if self._done:
+            self._defined = [each for each in self._defined if self._last[each] == self._done]
+        elif self._others:
             self._look_at_marks(self._others)
-        is_last = {each for each in self._defined if self._last[each] == self._done}
-        self._defined = [each for each in self._defined if each in is_last or each not in self._fine]
-
-    def _define(self) -> None:
-        super()._define()
-        self._fine.update(self._defined)
-
-    def doubt(self, cells: Iterable[Cell]) -> None:
-        self._fine.difference_update(cells)
-
-    def _spread_exec(self) -> None:
-        super()._spread_exec()
-        self.doubt([each for each in self._fine if each[0] == "v"])
 
     def _look_at_marks(self, read: Iterable[Cell], *, in_all_lanes: bool = False) -> None:
-        read = [each for each in read if in_all_lanes or each not in self._fine]
-        if read:
+        if not self._done:
             super()._look_at_marks(read, in_all_lanes=in_all_lanes)
-            self._fine.update(read)
 
 
 _LANE_MOVES = frozenset(("v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32"))

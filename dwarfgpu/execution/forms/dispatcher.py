@@ -118,18 +118,21 @@ refusing:
   %is.nobody = icmp eq i64 %moved.before, 0
   br i1 %is.nobody, label %stopped, label %some.went
 some.went:
-  %has.stayed = icmp eq i64 %moved, 0
-  %in.turn = and i1 %in.step, %has.stayed
+  %in.turn = and i1 %in.step, %at.begin
   br i1 %in.turn, label %hold, label %behind
 hold:
   %held = phi i64 [ %number, %some.went ], [ %held.next, %hold ]
+  %held.goes = phi ptr [ %stays, %some.went ], [ %slot, %hold ]
   %held.wave.at = getelementptr ptr, ptr %waves, i64 %held
   %held.wave = load ptr, ptr %held.wave.at
   %held.at = getelementptr i8, ptr %held.wave, i64 {int(Place.NEXT)}
-  store ptr %slot, ptr %held.at
+  store ptr %held.goes, ptr %held.at
   %held.next = add nuw i64 %held, 1
   %more.held = icmp ult i64 %held.next, %count
-  br i1 %more.held, label %hold, label %tear
+  br i1 %more.held, label %hold, label %held.all
+held.all:
+  %held.sum = add nuw i64 %sum.before, %moved
+  br label %tear
 executed:
   %now.ends = and i32 %now.rule, {int(Rule.ENDS_BLOCK)}
   %is.last = icmp ne i32 %now.ends, 0
@@ -163,7 +166,7 @@ behind:
 all:
   br i1 %torn, label %tear, label %whole
 tear:
-  %all.sum = phi i64 [ %sum, %all ], [ %sum.before, %hold ]
+  %all.sum = phi i64 [ %sum, %all ], [ %held.sum, %held.all ]
 {store("torn.rest", TurnCell.REST, "%all.sum")}{store("torn.done", TurnCell.EXECUTED, "%done")}
   ret i64 {int(TurnExit.TORN)}
 whole:

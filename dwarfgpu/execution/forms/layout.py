@@ -171,9 +171,7 @@ class Rule(IntFlag):
     IS_CHECKED = 64
     """Waves meet before it only because it is checked. In a stretch the first instruction is asked for it."""
     ENDS_STRETCH = 128
-    """It changes what others are asked for: what loads are complete."""
-    WRITES_EXEC = 8192
-    """It changes the executing lanes of checked waves, so that other lanes of registers must be defined."""
+    """It changes what others are asked for: the executing lanes of checked waves, or marks of a register."""
     IS_LOOP = 512
     """A stretch that is a loop."""
     MEETS = 256
