@@ -129,7 +129,7 @@ def test_back_into_earlier_launches(built: Callable[[str], Path]) -> None:
     commands = (
         "tbreak add if turn == 12", "run", "break 3 if turn == 9 && i == 5", "reverse-continue", "print turn",
         "delete", "watch cells[5]", *["reverse-continue"] * 4, "print turn", "delete", "tbreak add if turn == 8",
-        "continue", "continue",
+        *["continue"] * 3,
     )  # fmt: skip
     words = [word for command in commands for word in ("-ex", command)]
     done = dwarfgpu("debug", "-batch", "-nx", *words, "--args", built("turns"))
@@ -137,7 +137,7 @@ def test_back_into_earlier_launches(built: Callable[[str], Path]) -> None:
         "[Launch 9 again: add,", "hit Breakpoint 2, with lane [5]", "$1 = 9", "[Launch 8 again: ", "New value = 22",
         "[Launch 7 again: ", "New value = 15", "[Launch 6 again: ", "New value = 9", "[Launch 5 again: ",
         "cells[5], changed by the host after this launch", "Old value = 9\nNew value = 15", "$2 = 5",
-        "turn=8)", "exited normally after 12 launches]",
+        "turn=8)", "[Launch 12: add,", "exited normally after 12 launches]",
     ):  # fmt: skip
         _before, found, done.stdout = done.stdout.partition(part)
         assert found, part
