@@ -33,13 +33,15 @@ def narrow_classes(words: Lanes, kind: str) -> tuple[Lanes, Lanes]:
 
 
 def made_of_bits(given: Any, result: Any) -> Lanes:
-    """Return where the sum of integers is the bits of a NaN or an infinity, and none of them is."""
+    """Return where a sum rounds the bits of a float to those of a NaN or an infinity: all numbers but one are small."""
     made: Lanes = np.zeros((1, 1), bool)
-    for kind in ("f4", "f2"):
+    words = [each.view(f"u{each.dtype.itemsize}") for each in given]
+    for kind, step in (("f4", 1 << 23), ("f2", 1 << 10)):
+        is_rounded = sum((each <= step).astype(int) for each in words) >= len(words) - 1
         odd, *others = (~np.isfinite(_float_of(each, kind)) for each in (result, *given))
         for other in others:
             odd = odd & ~other
-        made = made | odd
+        made = made | odd & is_rounded
     return made
 
 

@@ -1001,7 +1001,8 @@ def _kind_of(meaning: InstructionMeaning, instruction: GpuInstruction) -> str | 
     if result == "b32" and term.op == "if" and meaning.sources[-1] == "mask":
         return SELECTED
     if source[0] != "f":
-        return SUMMED if instruction.name[0] == "v" and _SUM.fullmatch(meaning.formula.text) else None
+        is_sum = instruction.name[0] == "v" and result[1:] in ("16", "32") and _SUM.fullmatch(meaning.formula.text)
+        return SUMMED if is_sum else None
     if result in ("mask", "scc"):
         text = meaning.formula.text
         asks = any(each in text for each in ("is_class", "S0 == S0", "S0 != S0")) or "S0" not in text

@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceCall
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_OPERAND = re.compile(r"(?<![\w.>])[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[^][]*\])*(?!\w|\s*\()")
+_OPERAND = re.compile(r"(?<![\w.>])[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[(?:[^][]|\[[^][]*\])*\])*(?!\w|\s*\()")
 """A variable or a part of one in a line of the source."""
-_ASSIGNED = re.compile(r"^(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<![-+*/%&|^<>=!])=(?!=)|//.*$")
+_ASSIGNED = re.compile(r"^(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<![-+*/%&|^<>=!])=(?!=)")
 """What a line sets: an argument of a call in Python is named inside of parentheses."""
 _COMMENT, _DIVISION = re.compile(r"//.*$|/\*.*?\*/"), re.compile(r"/|(?:rcp|recip|div)\w*\s*\(")
 _NAN, _CALL = re.compile("nan", re.IGNORECASE), re.compile(r"[A-Za-z_]\w*\s*\(")
@@ -406,11 +406,13 @@ class WaveVariables:
             pass
         finally:
             batch.pc, batch.vector, batch.scalar = before
-        missing = [name for name in names if name not in named and ("[" in name or self._variable(home, name))]
-        if missing and past:
+        asked = [name for name in names if "[" in name or self._variable(home, name)]
+        missing = [name for name in asked if name not in named]
+        if asked and past:
             inputs = LineInputs(self._line_names, past, int(batch.waves[row]), lanes)
-            known = [*inputs.named(home, missing, cells)]
-            missing = [each for each in missing if each not in {one.name for one in known}]
+            known = [each for each in inputs.named(home, asked, cells) if missing or each.name in named]
+            told = {each.name for each in known}  # of a loop, code of the next turn may have been mixed in
+            missing, found = [each for each in missing if each not in told], [x for x in found if x.name not in told]
             found, is_whole = found + known, sum("[" in each.name for each in known) >= len(missing) > 0
             missing = [] if is_whole else missing  # elements of arrays are there in place of variables with them
         return found + [MadeOf(name, None) for name in missing if self._variable(home, name)]
@@ -462,18 +464,19 @@ class WaveVariables:
         text = self._text(pc)
         if text is None:  # code of the source without a line is what several lines share
             return not self.running.frames_at(pc)
-        return _DIVISION.search(_COMMENT.sub("", text)) is not None
+        return _DIVISION.search(text) is not None
 
     def _text(self, pc: int) -> str | None:
         line = self.running.line_at(pc)
-        return None if line is None else self.texts.read(line.file).line(line.line)
+        text = None if line is None else self.texts.read(line.file).line(line.line)
+        return text if line is None or text is None or line.file.name.endswith(".py") else _COMMENT.sub("", text)
 
     @remembered
     def _variable(self, pc: int, name: str) -> tuple[int, bool] | None:
         """Return which variable with a number a name means at an address, and whether it has a place there."""
         with suppress(DwarfGpuError):
             for each in self.running.variables_of(name, pc)[:1]:
-                if not isinstance(resolved(each.type), Pointer):
+                if not isinstance(resolved(each.type), (Pointer, Struct)):
                     return each.die.section_offset, bool(each.locations_here())
         return None
 

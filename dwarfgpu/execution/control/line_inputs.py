@@ -23,6 +23,7 @@ from dwarfgpu.execution.checks.findings import MadeOf
 from dwarfgpu.execution.checks.touched_cells import ACCESSES, COMPUTES, Cell, TouchedCells, touched_by
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
 from dwarfgpu.program.types.model import Base, known_size, resolved
 
@@ -224,7 +225,8 @@ class LineInputs:
         own, line = self.names.line(pc), self.names.line(home)
         is_load, target = touched.does == ACCESSES, _SET.match(self.names.text(pc) or "")
         is_whole = len(touched.written) == 1 if is_load else self._leaves(value, writer)
-        if own not in (line, None) and target is not None and target[1] in missing and is_whole:
+        is_set = target is not None and self._is_set_again(target[1], writer, (own, line))
+        if own not in (line, None) and target is not None and target[1] in missing and is_whole and not is_set:
             made = target.string[target.end() :]
             if _ONE.fullmatch(made) if is_load else self._is_result(value, writer, made):
                 return target[1], self.names.type_of(target[1], home)
@@ -241,6 +243,12 @@ class LineInputs:
         is_factor = kind == "*" and _FUSED.search(reader) is not None  # of a product that is fused with a sum
         is_kind = not kind or _OPERATIONS[kind].search(name) is not None
         return not is_factor and is_kind and _FLOAT.search(name) is not None  # sums of integers change their order
+
+    def _is_set_again(self, name: str, writer: int, lines: Container[Any]) -> bool:
+        """Return whether another line sets a variable after an instruction."""
+        later = dict.fromkeys(each.pc for each in self.past[writer + 1 :] if self.names.line(each.pc) not in lines)
+        found = (_SET.match(self.names.text(pc) or "") for pc in later)
+        return any(each is not None and each[1] == name for each in found)
 
     def _leaves(self, value: LineValue, writer: int) -> bool:
         """Return whether no other instruction of its line reads a value: then it is what the line sets."""
@@ -268,6 +276,8 @@ class LineInputs:
                     address += word << 32 * number
             elif operand.kind is OperandKind.IMMEDIATE:
                 address += operand.value
+        if instruction.encoding == "DS":  # whose addresses have 32 bits
+            address &= LOW
         target = next(iter(instruction.destinations))
         number = value.cell[1] - target.index
         if shape is not None and shape.pair:

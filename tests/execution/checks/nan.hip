@@ -30,7 +30,8 @@ KERNEL(shuffled) {
   out[GID] = __shfl_xor(y, 1) + y;
 }
 KERNEL(hip_half) {
-  __half x = __float2half(in[GID] * OR(100.0f, 400.0f)); /// in
+  float y = in[GID] * OR(100.0f, 400.0f);
+  __half x = __float2half(y); /// y
   out[GID] = __half2float(x);
 }
 KERNEL(hip_double) {

@@ -20,6 +20,9 @@ HERE = Path(__file__).parent
 QUICK = "histogram", "e5m2_quantize", "row_entropy"
 """A NaN that a conversion loses, an infinity of integer arithmetic, and one that a function of a library returns."""
 
+UNNAMED = "channel_spread", "recentre"
+"""Kernels whose optimized code has no name for the operand: a member of a structure, and a copy of an element."""
+
 
 class Program(NamedTuple):
     language: str
@@ -70,4 +73,4 @@ def test_the_line_and_the_operand_of_a_program_by_someone_else(require_tool, tmp
     here = [row for row in rows if row.sides[0].line[1] == line]  # of a NaN, another line may make another one
     assert here
     names = {re.split(r"[.\[]", each.name)[0] for row in here for each in row.operands}
-    assert level == "O2" or operand.partition(".")[0] in names
+    assert operand.partition(".")[0] in names or (level == "O2" and program.kernel in UNNAMED)
