@@ -621,7 +621,7 @@ class MemoryAccess:
             base = f"uniform({writer.scalar(saddr, 64)}, 'u8')"  # type: ignore[arg-type]
             if has_lane and is_gfx12_5(writer.processor):
                 scale = size_of_unit(instruction, shape)
-                lane = f"{writer.name(scaled_offset)}(b, v[{vaddr.index}], {scale})"  # type: ignore[union-attr]
+                lane = f"{writer.name(scaled_offset)}(v[{vaddr.index}], {scale})"  # type: ignore[union-attr]
                 return f"({base} + {lane} + {constant})"
             return f"({base} + v[{vaddr.index}] + {constant})" if has_lane else f"({base} + {constant})"  # type: ignore[union-attr]
         assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
@@ -1345,13 +1345,12 @@ def wide_resource(first: Any, second: Any, third: Any, last: Any) -> tuple[Any, 
     return base, second >> 25 | third << 7 | (last & 0x3F) << 39
 
 
-def scaled_offset(batch: WaveBatch, offset: Lanes, scale: int) -> Lanes:
-    """Return what GFX12.5 adds to a scalar base: the number in a register, in units of the access if it says so."""
-    if ((offset >> 31).astype(bool) & (True if batch.mask is None else batch.mask)).any():
-        raise UnknownInstruction(
-            "an offset of 2 GiB or more from a scalar base: documents differ on whether it is negative"
-        )
-    return offset.astype(np.uint64) * np.uint64(scale)
+def scaled_offset(offset: Lanes, scale: int) -> Lanes:
+    """Return what GFX12.5 adds to a scalar base: the number in a register, in units of the access if it says so.
+
+    It is signed (CDNA 5 ISA document, 10.2); LLVM relies on it for negative indices.
+    """
+    return offset.view(np.int32).astype(np.int64).view(np.uint64) * np.uint64(scale)
 
 
 def size_of_unit(instruction: GpuInstruction, shape: AccessShape) -> int:

@@ -69,8 +69,8 @@ def test_offsets_in_units_of_the_access(it, text, scale):
     """A register that is added to a scalar base counts units of the access; the constant does not (CDNA 5, 10.2)."""
     words = it.bytes.view(np.uint32)
     words[:] = np.arange(len(words))
-    offsets = NUMBERS.permutation(LANES).astype(np.uint32) * (4 // scale)
-    it.vectors(offsets, offsets)
+    offsets = (NUMBERS.permutation(LANES) - LANES // 2) * (4 // scale)  # signed (10.2)
+    it.vectors(*[offsets.astype(np.int32).view(np.uint32)] * 2)
     it.scalar(4, MEMORY + 128, 64)
     it.run(f"global_load_b32 v2, {text}")
     assert (it.read(2)[0] == 32 + offsets * scale // 4 + (16 if "offset:64" in text else 0)).all()
@@ -145,15 +145,33 @@ def test_private_offsets_in_units_of_the_access(it, text, place):
     assert (it.read(2)[0] == words[1 + place // 4 + 2 * index, np.arange(LANES)]).all()
 
 
-@for_each("text", "global_load_b32 v2, v1, s[4:5]", "global_store_b32 v1, v2, s[4:5] scale_offset")
-def test_offsets_with_the_highest_bit_are_not_known(it, text):
-    it.vector(1, np.full(LANES, 0xFFFFFFFC, np.uint32))
-    it.scalar(4, MEMORY + 64, 64)
-    with pytest.raises(UnknownInstruction, match="documents differ"):
-        it.run(text)
-    it.vector(1, np.where(np.arange(LANES) == 3, 0xFFFFFFFC, 0).astype(np.uint32))
-    it.batch.set_exec(~(1 << 3) & 0xFFFFFFFF)
-    it.run(text)
+BEFORE = """
+define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %lane = call i32 @llvm.amdgcn.workitem.id.x()
+  %before = sub i32 0, %lane
+  %index = sext i32 %before to i64
+  %place = getelementptr i8, ptr addrspace(1) %in, i64 %index
+  %from = getelementptr i8, ptr addrspace(1) %place, i64 31
+  %byte = load i8, ptr addrspace(1) %from
+  %to = getelementptr i8, ptr addrspace(1) %out, i32 %lane
+  store i8 %byte, ptr addrspace(1) %to
+  ret void
+}
+declare i32 @llvm.amdgcn.workitem.id.x()
+"""
+
+
+@for_each("jit", "off", "on")
+def test_negative_indices(require_tool, tmp_path, jit):
+    """LLVM lets the load add a negative index of 32 bits to a scalar base."""
+    path = str(tmp_path / "k.co")
+    words = [require_tool("clang-22"), "-x", "ir", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib"]
+    subprocess.run([*words, "-O2", "-", "-o", path], input=BEFORE, text=True, check=True)
+    machine, numbers = machine_for(path, "k"), np.arange(32, dtype=np.uint8)
+    machine.jit = jit
+    launched = launch(machine, path, "k", grid=32, work_group=32, args=[numbers, np.zeros(32, np.uint8)])
+    assert machine.run(limit=10_000).has_ended
+    assert (launched.buffers["out"] == numbers[::-1]).all()
 
 
 FAR = """

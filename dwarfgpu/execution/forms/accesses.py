@@ -290,8 +290,7 @@ def _address(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape
         high = vectors.resized(writer.read(vaddr.index + 1), WORD, LONG)
         number = vectors.operate("or", LONG, vectors.operate("shl", LONG, high, vectors.constant(32, LONG)), number)
     elif is_gfx12_5(writer.processor):
-        sign = vectors.operate("icmp ugt", LONG, number, vectors.constant(LOW >> 1, LONG))
-        writer.refuse_unless(writer.none(sign))
+        number = vectors.cast("sext", writer.read(vaddr.index), WORD, LONG)  # see `scaled_offset`
         number = _scaled(writer, number, instruction, shape)
     return vectors.operate("add", LONG, number, vectors.spread(base, LONG))
 
