@@ -21,9 +21,9 @@ def test_a_change_touches_some_tests(changed, touched, untouched):
 
 
 def test_the_nearest_tests_are_the_first():
-    """Those that import the module, then those of its package, then those that import what imports it."""
+    """The rules of the code, tests that import the module, those of its package, those that import what imports it."""
     found = dev.touched_tests({"dwarfgpu/program/code/repairs.py", "tests/program/code/test_gone.py"})
-    names = "program/code/test_repairs", "test_architecture", "program/frames/test_stack"
+    names = "test_architecture", "program/code/test_repairs", "program/frames/test_stack"
     places = [found.index(f"tests/{name}.py") for name in names]
     assert places == sorted(places)
     assert len(found) == len(set(found))
