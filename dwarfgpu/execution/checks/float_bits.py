@@ -1,4 +1,4 @@
-"""Words that are the bits of floats: which are NaNs or infinities, and which integer arithmetic has made so."""
+"""NaNs and infinities among words that are the bits of floats, and the sums of integers that make them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def made_of_bits(given: Any, result: Any) -> Lanes:
 
 
 def _float_of(bits: Lanes, kind: str) -> Lanes:
-    """Return words as single floats, or as halfs; 0 for what is no half."""
+    """Return words as single floats, or as halfs; 0 if the upper half is not 0."""
     if bits.dtype.itemsize == 2:
         return bits.view(np.float16) if kind == "f2" else np.zeros(bits.shape, np.float32)
     return bits.view(np.float32) if kind == "f4" else np.where(bits >> 16, 0, bits).astype(np.uint16).view(np.float16)

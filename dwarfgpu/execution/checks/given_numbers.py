@@ -13,9 +13,9 @@ from dwarfgpu.execution.checks.made_numbers import MadeOrigin
 
 Lanes = Any
 INFINITE = "infinity came in"
-"""What is no finding of its own: findings of what is made of it name it."""
+"""Not a finding of its own; findings of what is made of it name it."""
 MOST_TOLD = 64
-"""How many NaNs, and how many infinities, that one instruction reads are told apart."""
+"""How many NaNs, and how many infinities, of one instruction are followed one by one."""
 
 
 class GivenNumbers(KeptState):
@@ -60,7 +60,7 @@ class GivenNumbers(KeptState):
         return np.where(found >= 0, self._starts[found], 0).astype(np.int64) if len(self._ends) else found + 1
 
     def origins(self, pc: int, numbers: Lanes) -> Iterator[tuple[MadeOrigin, Lanes]]:
-        """Yield the origin of each number that an instruction reads, and where it is; of most, if there are many."""
+        """Yield the origin of each number that an instruction reads, and where it is; of many, the rest share one."""
         rest = numbers >= 0
         if not rest.any():
             return

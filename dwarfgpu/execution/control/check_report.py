@@ -127,7 +127,7 @@ class NamedSide:
         """What it did, and where."""
         place, value = self.position, self.value
         number = "" if value is None else f" of {value:g}" if isinstance(value, float) else f" of {value}"
-        source = "" if self.line is None else f" at {self.line[0]}:{self.line[1]}"
+        source = f" at {place.file}:{place.line}" if place.file else ""
         return f"{self.action}{number}{source} in {self.function or '?'}, {place.address:#x}"
 
     @property

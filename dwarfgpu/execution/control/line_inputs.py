@@ -60,7 +60,7 @@ class LineValue:
 
 
 class LineNames:
-    """What the source says of instructions: their lines, and what these name."""
+    """The lines of instructions, and the variables that these lines name."""
 
     def __init__(
         self, running: Running, text: Callable[[int], str | None], divides: Callable[[int], bool],
@@ -70,7 +70,7 @@ class LineNames:
         self.text = text
         """Returns the line of an instruction."""
         self.divides = divides
-        """Returns whether that divides, or has a function that does."""
+        """Returns whether the line divides, or calls a function that does."""
         self.place = place
         """Returns the name and the type of the object at an address of a space, which an instruction reads."""
         self.given = given
