@@ -28,7 +28,7 @@ def first_of(batches: list[WaveBatch], waiting: list[WaveBatch]) -> WaveBatch:
 
 
 def nearest_of(batch: WaveBatch, batches: Sequence[WaveBatch]) -> int | None:
-    """Return the address from which on others that have not had a long turn go before a batch, or join it.
+    """Return the address at which the turn of a batch ends, since others that have not had a long one go first or join.
 
     Too many to join one batch need not go step by step: those that go stay in the cache.
     """

@@ -60,7 +60,7 @@ class WholeProgram(Protocol):
 
     @property
     def process(self) -> object:
-        """That whose launch is there."""
+        """The process that has launched."""
 
     @property
     def in_past(self) -> Any:

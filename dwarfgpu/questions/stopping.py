@@ -321,11 +321,8 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
         for point, change, lanes in hits:
             first = chosen if chosen in lanes else min(lanes, default=chosen)
             what, where = f"{WATCHPOINTS[point.kind]} {point.number}: {point.text}", lanes_of(lanes.get(first, 0))
-            by_host, by_wave = (
-                f"{what}, changed by the host after this launch",
-                f"{noun} {first + 1} hit {what}, with {where}",
-            )
-            yield by_host if halt.lanes is None else by_wave
+            text = f"{noun} {first + 1} hit {what}, with {where}"
+            yield text if halt.lanes is not None else f"{what}, changed by the host after this launch"
             yield from _others(noun, lanes, first)
             yield ""
             if point.kind == READ_WATCH or change.old == change.new:

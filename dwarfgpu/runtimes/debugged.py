@@ -107,7 +107,7 @@ class DebuggedProgram:
 
     @property
     def process(self) -> object:
-        """That whose launch is there."""
+        """The process that has launched."""
         call = self._call()
         return self if call is None else call.process
 

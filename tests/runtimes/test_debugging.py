@@ -62,7 +62,8 @@ def test_back_into_earlier_launches(built: Callable[[str], Path]) -> None:  # no
         built("turns"), "tbreak flip if turn == 5", "run", "break turns.hip:8 if turn == 1 && i == 3",
         "watch cells[7]", *["reverse-continue"] * 4, "bt", "delete 3", "host print n", "info launches",
         "reverse-continue", "print cells[3]", "delete", "tbreak turns.hip:12 if turn == 2", "continue",
-        "print cells[3]", "continue", "reverse-continue", "reverse-continue", "reverse-step", "info checkpoints",
+        "print cells[3]", "continue", "continue", "reverse-continue", "reverse-continue", "reverse-step",
+        "info checkpoints",
     )  # fmt: skip
     expected = [
         "Wave 1 hit Temporary breakpoint 1", back.format(9) + "add", f"Wave 1 hit {here}, with lane [7]",
@@ -72,9 +73,9 @@ def test_back_into_earlier_launches(built: Callable[[str], Path]) -> None:  # no
         back.format(7) + "add", f"Wave 1 hit {here}", "New value = -2", "host #0  turns.hip:20 in main",
         " 7  add(int*, int)   64x1x1  64x1x1      running again", back.format(1) + "add",
         "Wave 1 hit Breakpoint 2, with lane [3]", " = 1", "Wave 1 hit Temporary breakpoint 4", " = 1",
-        "[./turns exited normally after 12 launches]", back.format(12) + "flip", back.format(11) + "add",
-        "No more reverse-execution history.", "hint: `reverse-continue` goes into the launch before",
-        "12 launches can be executed again: ",
+        "[Launch 10: flip", "[./turns exited normally after 12 launches]", back.format(12) + "flip",
+        back.format(11) + "add", "No more reverse-execution history.",
+        "hint: `reverse-continue` goes into the launch before", "12 launches can be executed again: ",
     ]  # fmt: skip
     assert_in_order(expected, lines, problems)
     assert "the host has gone on since this launch" in problems
@@ -86,12 +87,12 @@ def test_launches_that_a_user_has_changed(built: Callable[[str], Path]) -> None:
     lines, problems, _status = debugged(
         built("turns"), "tbreak add if turn == 2", "run", "set var turn = 7", "tbreak flip if turn == 3", "continue",
         "break turns.hip:6", "reverse-continue", "reverse-continue", "delete", "tbreak turns.hip:7", "continue",
-        "set var turn = 9", "tbreak flip if turn == 3", "continue",
+        "set var turn = 9", "tbreak flip if turn == 3", "continue", "continue",
     )  # fmt: skip
     expected = [
         "[Launch 5 again: add", "Wave 1 hit Breakpoint 3", "No more reverse-execution history.",
         "hint: earlier launches were not kept: launch 3 was changed here", "Temporary breakpoint 4,",
-        "hint: later launches begin as they did before", "Temporary breakpoint 5,",
+        "hint: later launches begin as they did before", "[Launch 6: flip", "Temporary breakpoint 5,",
     ]  # fmt: skip
     assert_in_order(expected, lines, problems)
     assert not problems

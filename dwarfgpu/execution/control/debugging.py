@@ -106,7 +106,7 @@ class Debugging:
         points: Breakpoints | None = None,
         process: object = None,
     ) -> None:
-        """``process`` is that whose launch it is, where breakpoints may be for other launches or for its host."""
+        """``process`` has made the launch, if breakpoints may be for other launches of it or for its host."""
         self.running = launched if isinstance(launched, Running) else Running(launched, attached=attached)
         self.machine = self.running.machine
         self.device = self.machine.device
