@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test when the time of its kind is over."""
+    """Skip a test that begins after the time for its kind is over."""
     minutes, slow_minutes = item.config.option.minutes, item.config.option.slow_minutes
     if minutes is not None and sum(os.times()[:4]) >= 60 * minutes:
         pytest.skip(f"it had not begun after {minutes:g} min of processor time")

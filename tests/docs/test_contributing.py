@@ -17,7 +17,7 @@ DIFF = re.compile(r"^```diff\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n\$ (.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ADDED = {section.partition("\n")[0]: section for section in SECTIONS if DIFF.search(section)}
 TESTED = {
-    "An operation": "tests/spec/test_2_5_4_0_vendor.py -k rounded",
+    "An operation": "tests/spec/test_2_5_4_0_vendor.py",
     "A rule of `verify`": "tests/audits/verify/test_seeds.py -k no-same-line",
     "An instruction": "tests/isa tests/execution -k swap_halves",
     "A question": "tests/questions/test_control.py -k languages"}  # fmt: skip

@@ -35,7 +35,9 @@ RULES = (
 
 def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""
-    words = argparse.ArgumentParser(prog="hunt", description="Judge the compiler that $CLANG names (README.md).")
+    words = argparse.ArgumentParser(
+        prog="hunt", description="Reduce what `judge` found in the clang of $CLANG, and name the pass (README.md)."
+    )
     words.add_argument("source", help="k.cl or k.hip; k.cl@gfx90a names the processor")
     words.add_argument("kernel", nargs="?", help="the kernel whose finding is reduced (all)")
     words.add_argument("--rule", metavar="RULE", help="a finding of this rule or group of rules (the gravest)")
