@@ -96,8 +96,8 @@ class LoggedLoad:
 class OrderedWaves(FollowedWaves):
     """Waves whose accesses and waits are counted."""
 
-    _logged: ClassVar[dict[bytes, LoggedParts]] = {}
-    """What loads reach of which the log has records, by their bytes."""
+    _logged: ClassVar[dict[tuple[str, bytes], LoggedParts]] = {}
+    """What loads reach of which the log has records, by their processors and bytes."""
 
     def __init__(self, checked: CheckedMemory) -> None:
         self._checked = checked
@@ -142,10 +142,10 @@ class OrderedWaves(FollowedWaves):
         first, end = self._ends[LogField.FIRST // 8], self._ends[LogField.NEXT // 8]
         self._ends[LogField.NEXT // 8] = first
         words, count, lanes = self._log[: (end - first) // 8], batch.count, batch.lanes
-        at, order = 0, self._checked.order
+        at, order, processor = 0, self._checked.order, self._checked.machine.device.processor
         while at < len(words):
             address = int(program.address_of(int(words[at])))
-            kind, parts = self._logged[self._checked.instruction(address).data]
+            kind, parts = self._logged[processor, self._checked.instruction(address).data]
             sizes = [lanes if space else 1 for space, _size in parts]
             size = HEAD + sum(sizes)
             rows = words[at : at + size * count].reshape(count, size)
