@@ -49,7 +49,7 @@ def test_the_page(tmp_path, require_tool):
         assert [_STACK.sub("STACK", line) for line in said] == [
             _STACK.sub("STACK", line) for line in expected.splitlines()
         ], command
-    assert len(commands) == 5
+    assert len(commands) == 4
 
 
 @pytest.mark.slow
