@@ -243,7 +243,7 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 175.93, "all of these")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 175.92, "all of these")
 TESTS = Budget("../tests", 90, 100.46, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 12.98)
 MOST_CIRCLES = 12
