@@ -10,10 +10,9 @@ from dwarfgpu.immutable import define
 from dwarfgpu.runtimes.arena import DEVICE
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.memory import ALIGNED, BY_ADDRESS, MOST_ROWS, allocate, copy_rows, fill_rows
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, refuse
 from dwarfgpu.runtimes.hip.streams import streamed
 from dwarfgpu.runtimes.hip.work import MEMCPY, MEMSET
-from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -82,29 +81,26 @@ def _side(call: HostCall, handle: int, x: int, y: int, z: int, pointer: int, pit
     return _side_of_array(array, x * array.element, y, z)
 
 
-def _copy_slices(call: HostCall, to: _Side, source: _Side, extent: tuple[int, ...], kind: int) -> int:
+def _copy_slices(call: HostCall, to: _Side, source: _Side, extent: tuple[int, ...], kind: int) -> None:
     width, height, depth = extent
     if height * depth > MOST_ROWS:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     if not width or not height:
-        return errors.SUCCESS
+        return
     if height > 1 and width > min(to.pitch, source.pitch):
-        return Failure(errors.INVALID_PITCH)
+        refuse(errors.INVALID_PITCH)
     for z in range(depth):
         start, origin = to.address + z * to.slice, source.address + z * source.slice
-        result = copy_rows(call, (start, to.pitch), (origin, source.pitch), (width, height), kind)
-        if result:
-            return result
-    return errors.SUCCESS
+        copy_rows(call, (start, to.pitch), (origin, source.pitch), (width, height), kind)
 
 
 @streamed(MEMCPY)
-def copy_box(call: HostCall, fields: tuple[int, ...], _stream: int = 0) -> int:
+def copy_box(call: HostCall, fields: tuple[int, ...], _stream: int = 0) -> None:
     """Copy a box between pointers or arrays; an extent counts elements if there is an array, else bytes."""
     source, to, (width, height, depth, kind) = fields[:8], fields[8:16], fields[16:]
     arrays = [call.process.find(side[0], HipArray) for side in (source, to) if side[0]]
     width *= arrays[0].element if arrays else 1
-    return _copy_slices(call, _side(call, *to), _side(call, *source), (width, height, depth), kind)
+    _copy_slices(call, _side(call, *to), _side(call, *source), (width, height, depth), kind)
 
 
 @API(
@@ -118,8 +114,8 @@ async def memcpy_box(call: HostCall, parameters: int, stream: int = 0) -> Any:
 
 
 @streamed(MEMCPY)
-def _copy_sides(call: HostCall, to: _Side, source: _Side, extent: tuple[int, ...], _stream: int = 0) -> int:
-    return _copy_slices(call, to, source, extent, BY_ADDRESS)
+def _copy_sides(call: HostCall, to: _Side, source: _Side, extent: tuple[int, ...], _stream: int = 0) -> None:
+    _copy_slices(call, to, source, extent, BY_ADDRESS)
 
 
 def _side_of_driver(call: HostCall, x: int, y: int, z: int, pointers: tuple[int, ...], height: int) -> _Side:
@@ -157,15 +153,13 @@ async def memcpy_plane(call: HostCall, parameters: int, stream: int = 0) -> Any:
 
 
 @API("hipError_t hipMalloc3D(void *pointer, hipExtent extent)")
-def malloc_box(call: HostCall, pointer: int, extent: tuple[int, ...]) -> int:
+def malloc_box(call: HostCall, pointer: int, extent: tuple[int, ...]) -> None:
     width, height, depth = extent
     if not pointer:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     pitch = -(-width // ALIGNED) * ALIGNED
-    result = allocate(call, pointer, pitch * height * depth, DEVICE)
-    if not result:
-        call.write(pointer + 8, struct.pack("<3Q", pitch, width, height))
-    return result
+    allocate(call, pointer, pitch * height * depth, DEVICE)
+    call.write(pointer + 8, struct.pack("<3Q", pitch, width, height))
 
 
 @API(
@@ -177,12 +171,9 @@ def memset_box(call: HostCall, box: tuple[int, ...], value: int, extent: tuple[i
     address, pitch, _width, rows = box
     width, height, depth = extent
     if height * depth > MOST_ROWS:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     for z in range(depth if width and height else 0):
-        result = fill_rows(call, address + z * pitch * rows, pitch, value, 1, width, height)
-        if result:
-            return result
-    return errors.SUCCESS
+        fill_rows(call, address + z * pitch * rows, pitch, value, 1, width, height)
 
 
 # --- Arrays -----------------------------------------------------------------------------------------------------------
@@ -197,68 +188,68 @@ def is_format(bits: Sequence[int], kind: int) -> bool:
 
 def _allocate_array(
     call: HostCall, pointer: int, bits: tuple[int, ...], kind: int, extent: tuple[int, ...], flags: int
-) -> int:
+) -> None:
     program: HipProgram = call.process
     if flags & _CUBE:
         program.problem("not-supported", "an array that is a cube map is not supported", call)
-        return Failure(errors.NOT_SUPPORTED)
+        refuse(errors.NOT_SUPPORTED)
     if not pointer or not is_format(bits, kind) or not extent[0]:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     size = sum(bits) // 8
     for length in extent:
         size *= max(1, length)
     if max(extent) > _MOST_EXTENT or size > 1 << 34:
-        return Failure(errors.OUT_OF_MEMORY)
+        refuse(errors.OUT_OF_MEMORY)
     address = program.device.malloc(size, DEVICE, call)
     if not address:
-        return Failure(errors.OUT_OF_MEMORY)
+        refuse(errors.OUT_OF_MEMORY)
     call.write_number(pointer, program.keep(HipArray(address, bits, kind, (*extent,), flags)))  # type: ignore[arg-type]
-    return errors.SUCCESS
 
 
 @API("hipError_t hipMallocArray(void **array, const void *channels, size_t width, size_t height, unsigned flags)")
-async def malloc_array(call: HostCall, array: int, channels: int, width: int, height: int, flags: int) -> int:
+async def malloc_array(call: HostCall, array: int, channels: int, width: int, height: int, flags: int) -> None:
     *bits, kind = struct.unpack("<5i", await call.read(channels, 20))
-    return _allocate_array(call, array, tuple(bits), kind, (width, height, 0), flags)
+    _allocate_array(call, array, tuple(bits), kind, (width, height, 0), flags)
 
 
 @API("hipError_t hipMalloc3DArray(void **array, const void *channels, hipExtent extent, unsigned flags)")
-async def malloc_box_array(call: HostCall, array: int, channels: int, extent: tuple[int, ...], flags: int) -> int:
+async def malloc_box_array(call: HostCall, array: int, channels: int, extent: tuple[int, ...], flags: int) -> None:
     *bits, kind = struct.unpack("<5i", await call.read(channels, 20))
-    return _allocate_array(call, array, tuple(bits), kind, extent, flags)
+    _allocate_array(call, array, tuple(bits), kind, extent, flags)
 
 
-def _described(call: HostCall, array: int, extent: tuple[int, ...], form: int, channels: int, flags: int) -> int:
+def _described(call: HostCall, array: int, extent: tuple[int, ...], form: int, channels: int, flags: int) -> None:
     if form not in _FORMATS or channels not in (1, 2, 4):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     size, kind = _FORMATS[form]
-    return _allocate_array(call, array, tuple([size] * channels + [0] * (4 - channels)), kind, extent, flags)
+    _allocate_array(call, array, tuple([size] * channels + [0] * (4 - channels)), kind, extent, flags)
 
 
 @API("hipError_t hipArrayCreate(void **array, const void *description)")
-async def create_array(call: HostCall, array: int, description: int) -> int:
+async def create_array(call: HostCall, array: int, description: int) -> None:
     width, height, form, channels = struct.unpack("<QQiI", await call.read(description, 24))
-    return _described(call, array, (width, height, 0), form, channels, 0)
+    _described(call, array, (width, height, 0), form, channels, 0)
 
 
 @API("hipError_t hipArray3DCreate(void **array, const void *description)")
-async def create_box_array(call: HostCall, array: int, description: int) -> int:
+async def create_box_array(call: HostCall, array: int, description: int) -> None:
     *extent, form, channels, flags, _gap = struct.unpack("<QQQiIII", await call.read(description, 40))
-    return _described(call, array, tuple(extent), form, channels, flags)
+    _described(call, array, tuple(extent), form, channels, flags)
 
 
 @API("hipError_t hipFreeArray(void *array)", "hipError_t hipArrayDestroy(void *array)")
-def free_array(call: HostCall, handle: int) -> int:
+def free_array(call: HostCall, handle: int) -> None:
     program: HipProgram = call.process
     if not handle:
-        return errors.SUCCESS
+        return
     array = program.find(handle, HipArray, errors.CONTEXT_DESTROYED)
     del program.objects[handle]
-    return errors.SUCCESS if program.device.free(array.address, call) else Failure(errors.INVALID_VALUE)
+    if program.device.free(array.address, call) is None:
+        refuse(errors.INVALID_VALUE)
 
 
 @API("hipError_t hipArrayGetInfo(void *channels, void *extent, unsigned *flags, void *array)")
-def array_info(call: HostCall, channels: int, extent: int, flags: int, handle: int) -> int:
+def array_info(call: HostCall, channels: int, extent: int, flags: int, handle: int) -> None:
     array = call.process.find(handle, HipArray, errors.INVALID_HANDLE)
     content = {
         channels: struct.pack("<5i", *array.bits, array.kind),
@@ -268,12 +259,13 @@ def array_info(call: HostCall, channels: int, extent: int, flags: int, handle: i
     for pointer, part in content.items():
         if pointer:
             call.write(pointer, part)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGetChannelDesc(void *channels, const void *array)")
-def array_channels(call: HostCall, channels: int, handle: int) -> int:
-    return array_info(call, channels, 0, 0, handle) if channels else Failure(errors.INVALID_VALUE)
+def array_channels(call: HostCall, channels: int, handle: int) -> None:
+    if not channels:
+        refuse(errors.INVALID_VALUE)
+    array_info(call, channels, 0, 0, handle)
 
 
 def _in_array(call: HostCall, handle: int, x: int, y: int, size: int, height: int = 1) -> _Side:
@@ -282,7 +274,7 @@ def _in_array(call: HostCall, handle: int, x: int, y: int, size: int, height: in
     side = _side_of_array(array, x, y, 0)
     end = array.address + array.pitch * array.rows * max(1, array.extent[2])
     if side.address + (height - 1) * side.pitch + size > end or (height > 1 and x + size > array.pitch):
-        raise CallRefused(Failure(errors.INVALID_VALUE))
+        refuse(errors.INVALID_VALUE)
     return side
 
 
@@ -296,9 +288,9 @@ def _in_array(call: HostCall, handle: int, x: int, y: int, size: int, height: in
 def copy_to_array(
     call: HostCall, array: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int,
     _stream: int = 0,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     to = _in_array(call, array, x, y, width, height)
-    return copy_rows(call, (to.address, to.pitch), (source, pitch), (width, height), kind)
+    copy_rows(call, (to.address, to.pitch), (source, pitch), (width, height), kind)
 
 
 @API(
@@ -311,9 +303,9 @@ def copy_to_array(
 def copy_from_array(
     call: HostCall, to: int, pitch: int, array: int, x: int, y: int, width: int, height: int, kind: int,
     _stream: int = 0,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     source = _in_array(call, array, x, y, width, height)
-    return copy_rows(call, (to, pitch), (source.address, source.pitch), (width, height), kind)
+    copy_rows(call, (to, pitch), (source.address, source.pitch), (width, height), kind)
 
 
 @API("hipError_t hipMemcpyToArray(void *array, size_t x, size_t y, const void *source, size_t size, int kind)")

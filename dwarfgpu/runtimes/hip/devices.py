@@ -9,7 +9,7 @@ from dwarfgpu.runtimes.calling import LAST_ERROR, ApiText
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.errors import text_of
 from dwarfgpu.runtimes.hip.memory import TOTAL
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, refuse
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
@@ -53,15 +53,13 @@ def error_name(_call: HostCall, error: int) -> ApiText:
 
 
 @API("hipError_t hipDrvGetErrorString(int error, const char **text)")
-def driver_error_string(call: HostCall, error: int, text: int) -> int:
+def driver_error_string(call: HostCall, error: int, text: int) -> None:
     call.write_number(text, call.process.string(call, text_of(error)[1]))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDrvGetErrorName(int error, const char **text)")
-def driver_error_name(call: HostCall, error: int, text: int) -> int:
+def driver_error_name(call: HostCall, error: int, text: int) -> None:
     call.write_number(text, call.process.string(call, text_of(error)[0]))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGetLastError()", "hipError_t hipExtGetLastError()")
@@ -93,82 +91,77 @@ def peek_error(call: HostCall) -> int:
     "hipError_t hipProfilerStart()",
     "hipError_t hipProfilerStop()",
 )
-def settings(_call: HostCall, *_words: int) -> int:
-    return errors.SUCCESS
+def settings(_call: HostCall, *_words: int) -> None:
+    """Do nothing: no setting changes what kernels compute."""
 
 
 @API("hipError_t hipDriverGetVersion(int *version)", "hipError_t hipRuntimeGetVersion(int *version)")
-def version(call: HostCall, pointer: int) -> int:
+def version(call: HostCall, pointer: int) -> None:
     call.write_number(pointer, VERSION, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGetDeviceCount(int *count)")
-def device_count(call: HostCall, count: int) -> int:
+def device_count(call: HostCall, count: int) -> None:
     call.write_number(count, 1, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGetDevice(int *device)")
-def current_device(call: HostCall, device: int) -> int:
+def current_device(call: HostCall, device: int) -> None:
     call.write_number(device, 0, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipSetDevice(int device)")
-def set_device(_call: HostCall, device: int) -> int:
-    return errors.SUCCESS if device == 0 else Failure(errors.INVALID_DEVICE)
+def set_device(_call: HostCall, device: int) -> None:
+    if device:
+        refuse(errors.INVALID_DEVICE)
 
 
 @API("hipError_t hipDeviceGet(int *device, int number)")
-def get_device(call: HostCall, device: int, number: int) -> int:
+def get_device(call: HostCall, device: int, number: int) -> None:
     if number:
-        return Failure(errors.INVALID_DEVICE)
+        refuse(errors.INVALID_DEVICE)
     call.write_number(device, 0, 4)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipChooseDevice(int *device, const void *properties)",
     "hipError_t hipChooseDeviceR0600(int *device, const void *properties)",
 )
-def choose_device(call: HostCall, device: int, properties: int) -> int:
+def choose_device(call: HostCall, device: int, properties: int) -> None:
     if not device or not properties:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(device, 0, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipSetValidDevices(const int *devices, int count)")
-async def set_valid_devices(call: HostCall, devices: int, count: int) -> int:
+async def set_valid_devices(call: HostCall, devices: int, count: int) -> None:
     for number in range(min(max(count, 0), 2) if devices else 0):
         if await call.number_at(devices + 4 * number, 4):
-            return Failure(errors.INVALID_DEVICE)
-    return errors.SUCCESS if devices or not count else Failure(errors.INVALID_VALUE)
+            refuse(errors.INVALID_DEVICE)
+    if count and not devices:
+        refuse(errors.INVALID_VALUE)
 
 
 @API("hipError_t hipDeviceGetByPCIBusId(int *device, const char *name)")
-async def device_of_bus_id(call: HostCall, device: int, name: int) -> int:
+async def device_of_bus_id(call: HostCall, device: int, name: int) -> None:
     if not device or not name:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     if await call.text(name) != BUS_ID:
-        return Failure(errors.INVALID_DEVICE)
+        refuse(errors.INVALID_DEVICE)
     call.write_number(device, 0, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceGetUuid(void *name, int device)")
-def unique_name(call: HostCall, name: int, device: int) -> int:
+def unique_name(call: HostCall, name: int, device: int) -> None:
     if not name or device:
-        return Failure(errors.INVALID_VALUE if not name else errors.INVALID_DEVICE)
+        refuse(errors.INVALID_VALUE if not name else errors.INVALID_DEVICE)
     call.write(name, NAME.encode().ljust(16, b"0"))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceGetP2PAttribute(int *value, int attribute, int device, int peer)")
-def peer_attribute(_call: HostCall, value: int, attribute: int, _device: int, _peer: int) -> int:
+def peer_attribute(_call: HostCall, value: int, attribute: int, _device: int, _peer: int) -> None:
     """There is no second device that could be a peer."""
-    return Failure(errors.INVALID_DEVICE if value and 0 <= attribute < 4 else errors.INVALID_VALUE)
+    refuse(errors.INVALID_DEVICE if value and 0 <= attribute < 4 else errors.INVALID_VALUE)
 
 
 @API(
@@ -177,63 +170,55 @@ def peer_attribute(_call: HostCall, value: int, attribute: int, _device: int, _p
     "hipError_t hipCtxGetCacheConfig(int *config)",
     "hipError_t hipCtxGetSharedMemConfig(int *config)",
 )
-def config_of_device(call: HostCall, config: int) -> int:
+def config_of_device(call: HostCall, config: int) -> None:
     if not config:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(config, 0, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceGetName(char *name, int size, int device)")
-def device_name(call: HostCall, name: int, size: int, _device: int) -> int:
+def device_name(call: HostCall, name: int, size: int, _device: int) -> None:
     call.write(name, NAME.encode()[: max(size - 1, 0)] + b"\0")
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceGetPCIBusId(char *name, int size, int device)")
-def bus_id(call: HostCall, name: int, size: int, _device: int) -> int:
+def bus_id(call: HostCall, name: int, size: int, _device: int) -> None:
     call.write(name, BUS_ID.encode()[: max(size - 1, 0)] + b"\0")
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceTotalMem(size_t *size, int device)")
-def total_memory(call: HostCall, size: int, _device: int) -> int:
+def total_memory(call: HostCall, size: int, _device: int) -> None:
     call.write_number(size, TOTAL)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceComputeCapability(int *major, int *minor, int device)")
-def capability(call: HostCall, major: int, minor: int, _device: int) -> int:
+def capability(call: HostCall, major: int, minor: int, _device: int) -> None:
     for pointer, number in zip((major, minor), _version(call.process), strict=True):
         call.write_number(pointer, number, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)")
-def can_access_peer(call: HostCall, can: int, _device: int, _peer: int) -> int:
+def can_access_peer(call: HostCall, can: int, _device: int, _peer: int) -> None:
     call.write_number(can, 0, 4)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags)", "hipError_t hipDeviceDisablePeerAccess(int peer)",
     "hipError_t hipCtxEnablePeerAccess(void *peer, unsigned flags)", "hipError_t hipCtxDisablePeerAccess(void *peer)",
 )  # fmt: skip
-def peer_access(_call: HostCall, *_words: int) -> int:
-    return Failure(errors.INVALID_DEVICE)
+def peer_access(_call: HostCall, *_words: int) -> None:
+    refuse(errors.INVALID_DEVICE)
 
 
 @API("hipError_t hipDeviceGetLimit(size_t *value, int limit)")
-def device_limit(call: HostCall, value: int, limit: int) -> int:
+def device_limit(call: HostCall, value: int, limit: int) -> None:
     call.write_number(value, {0: 1024, 1: 1 << 20}.get(limit, 8 << 20))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)")
-def priority_range(call: HostCall, least: int, greatest: int) -> int:
+def priority_range(call: HostCall, least: int, greatest: int) -> None:
     for pointer in filter(None, (least, greatest)):
         call.write_number(pointer, 0, 4)
-    return errors.SUCCESS
 
 
 _ATTRIBUTES = {
@@ -249,11 +234,10 @@ _MAJOR, _MINOR, _WAVE = 23, 61, 87
 
 
 @API("hipError_t hipDeviceGetAttribute(int *value, int attribute, int device)")
-def device_attribute(call: HostCall, value: int, attribute: int, _device: int) -> int:
+def device_attribute(call: HostCall, value: int, attribute: int, _device: int) -> None:
     major, minor = _version(call.process)
     special = {_MAJOR: major, _MINOR: minor, _WAVE: _wave_size(call.process)}
     call.write_number(value, special.get(attribute, _ATTRIBUTES.get(attribute, 0)), 4)
-    return errors.SUCCESS
 
 
 def _properties(program: HipProgram, size: int, places: dict[str, int]) -> bytes:
@@ -315,19 +299,17 @@ _NEW = {
 
 
 @API("hipError_t hipGetDeviceProperties(void *properties, int device)")
-def old_properties(call: HostCall, properties: int, device: int) -> int:
+def old_properties(call: HostCall, properties: int, device: int) -> None:
     if device:
-        return Failure(errors.INVALID_DEVICE)
+        refuse(errors.INVALID_DEVICE)
     call.write(properties, _properties(call.process, 792, _OLD))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGetDevicePropertiesR0600(void *properties, int device)")
-def properties(call: HostCall, pointer: int, device: int) -> int:
+def properties(call: HostCall, pointer: int, device: int) -> None:
     if device:
-        return Failure(errors.INVALID_DEVICE)
+        refuse(errors.INVALID_DEVICE)
     call.write(pointer, _properties(call.process, 1472, _NEW))
-    return errors.SUCCESS
 
 
 def _attributes(kernel: ModuleKernel) -> dict[int, int]:
@@ -343,26 +325,24 @@ def _attributes(kernel: ModuleKernel) -> dict[int, int]:
 
 
 @API("hipError_t hipFuncGetAttributes(void *attributes, const void *function)")
-def function_attributes(call: HostCall, attributes: int, function: int) -> int:
+def function_attributes(call: HostCall, attributes: int, function: int) -> None:
     kernel = call.process.kernel(function)
     if kernel is None:
-        return Failure(errors.INVALID_FUNCTION)
+        refuse(errors.INVALID_FUNCTION)
     known = _attributes(kernel)
     order = (6, 7, 2, 3, 8, 0, 4, 9, 5, 1)
     call.write(attributes, struct.pack("<iiQQiiiii4xQ", *(known[each] for each in order)))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipFuncGetAttribute(int *value, int attribute, void *function)")
-def function_attribute(call: HostCall, value: int, attribute: int, function: int) -> int:
+def function_attribute(call: HostCall, value: int, attribute: int, function: int) -> None:
     kernel = call.process.kernel(function)
     if kernel is None:
-        return Failure(errors.INVALID_FUNCTION)
+        refuse(errors.INVALID_FUNCTION)
     known = _attributes(kernel)
     if not value or attribute not in known:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(value, known[attribute], 4)
-    return errors.SUCCESS
 
 
 @API("const char *hipKernelNameRef(void *function)", "const char *hipKernelNameRefByPtr(void *function, void *stream)")
@@ -380,20 +360,18 @@ def function_name(call: HostCall, function: int, _stream: int = 0) -> ApiText | 
     "size_t shared, unsigned flags)",
     "hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *function, int size, size_t shared)",
 )
-def occupancy(call: HostCall, count: int, _function: int, size: int, shared: int, *_flags: int) -> int:
+def occupancy(call: HostCall, count: int, _function: int, size: int, shared: int, *_flags: int) -> None:
     if size < 1:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     most = min(2048 // min(size, 2048), (1 << 16) // shared if shared else 32)
     call.write_number(count, max(0, min(most, 32)), 4)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *function, size_t shared, int limit)",
     "hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, size_t shared, int limit)",
 )
-def block_size(call: HostCall, grid: int, block: int, _function: int, _shared: int, limit: int) -> int:
+def block_size(call: HostCall, grid: int, block: int, _function: int, _shared: int, limit: int) -> None:
     size = min(limit, 1024) if limit > 0 else 1024
     call.write_number(block, size, 4)
     call.write_number(grid, UNITS * (2048 // size), 4)
-    return errors.SUCCESS

@@ -11,7 +11,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.runtimes.hip import errors
 from dwarfgpu.runtimes.hip.boxes import BOX, copy_box
 from dwarfgpu.runtimes.hip.memory import copy_from_symbol, copy_to_symbol, fill_rows, memcpy
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, refuse
 from dwarfgpu.runtimes.hip.registration import arguments_of, launch
 from dwarfgpu.runtimes.hip.streams import begin, call_host, record, streamed, wait
 from dwarfgpu.runtimes.hip.work import (
@@ -29,7 +29,6 @@ from dwarfgpu.runtimes.hip.work import (
     HipEvent,
     run_graph,
 )
-from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -42,125 +41,116 @@ _TOPOLOGY, _KIND = 2, 3
 
 async def _nodes(call: HostCall, pointer: int, count: int) -> list[GraphNode]:
     if count > _MOST or (count and not pointer):
-        raise CallRefused(Failure(errors.INVALID_VALUE))
+        refuse(errors.INVALID_VALUE)
     handles = struct.unpack(f"<{count}Q", await call.read(pointer, 8 * count)) if count else ()
     return [call.process.find(handle, GraphNode) for handle in handles]
 
 
-async def _write_handles(call: HostCall, found: Sequence[GraphNode], pointer: int, count: int) -> int:
+async def _write_handles(call: HostCall, found: Sequence[GraphNode], pointer: int, count: int) -> None:
     """Write the handles of nodes, as many as there is room for; without an array, how many there are."""
     if not count:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     room = await call.number_at(count) if pointer else 0
     if pointer:
         handles = [node.handle for node in found[:room]]
         handles += [0] * (min(room, _MOST) - len(handles))
         call.write(pointer, struct.pack(f"<{len(handles)}Q", *handles))
     call.write_number(count, min(room, len(found)) if pointer else len(found))
-    return errors.SUCCESS
 
 
 # --- Graphs -----------------------------------------------------------------------------------------------------------
 
 
 @API("hipError_t hipGraphCreate(void **graph, unsigned flags)")
-def create(call: HostCall, graph: int, flags: int) -> int:
+def create(call: HostCall, graph: int, flags: int) -> None:
     if not graph or flags:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(graph, call.process.keep_graph(Graph()))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphDestroy(void *graph)")
-def destroy(call: HostCall, graph: int) -> int:
+def destroy(call: HostCall, graph: int) -> None:
     gone = call.process.find(graph, Graph)
     for handle in (graph, *(node.handle for node in gone.nodes)):
         call.process.objects.pop(handle, None)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphClone(void **clone, void *graph)")
-def clone(call: HostCall, pointer: int, graph: int) -> int:
+def clone(call: HostCall, pointer: int, graph: int) -> None:
     found = call.process.find(graph, Graph)
     if not pointer:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(pointer, call.process.keep_graph(found.clone()))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphNodeFindInClone(void **node, void *original, void *clone)")
-def find_in_clone(call: HostCall, pointer: int, original: int, graph: int) -> int:
+def find_in_clone(call: HostCall, pointer: int, original: int, graph: int) -> None:
     known = call.process.find(original, GraphNode)
     found = [node for node in call.process.find(graph, Graph).nodes if node.original is known]
     if not pointer or not found:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(pointer, found[0].handle)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphGetNodes(void *graph, void **nodes, size_t *count)")
-async def nodes_of_graph(call: HostCall, graph: int, nodes: int, count: int) -> int:
-    return await _write_handles(call, call.process.find(graph, Graph).nodes, nodes, count)
+async def nodes_of_graph(call: HostCall, graph: int, nodes: int, count: int) -> None:
+    await _write_handles(call, call.process.find(graph, Graph).nodes, nodes, count)
 
 
 @API("hipError_t hipGraphGetRootNodes(void *graph, void **nodes, size_t *count)")
-async def roots_of_graph(call: HostCall, graph: int, nodes: int, count: int) -> int:
+async def roots_of_graph(call: HostCall, graph: int, nodes: int, count: int) -> None:
     found = [node for node in call.process.find(graph, Graph).nodes if not node.before]
-    return await _write_handles(call, found, nodes, count)
+    await _write_handles(call, found, nodes, count)
 
 
 @API("hipError_t hipGraphGetEdges(void *graph, void **earlier, void **later, size_t *count)")
-async def edges_of_graph(call: HostCall, graph: int, earlier: int, later: int, count: int) -> int:
+async def edges_of_graph(call: HostCall, graph: int, earlier: int, later: int, count: int) -> None:
     edges = call.process.find(graph, Graph).edges
     if bool(earlier) != bool(later):
-        return Failure(errors.INVALID_VALUE)
-    result = await _write_handles(call, [edge[1] for edge in edges], later, count)
-    if earlier and not result:
+        refuse(errors.INVALID_VALUE)
+    await _write_handles(call, [edge[1] for edge in edges], later, count)
+    if earlier:
         room = await call.number_at(count)
         call.write(earlier, struct.pack(f"<{room}Q", *(edge[0].handle for edge in edges[:room])))
-    return result
 
 
 @API("hipError_t hipGraphNodeGetDependencies(void *node, void **nodes, size_t *count)")
-async def dependencies_of_node(call: HostCall, node: int, nodes: int, count: int) -> int:
-    return await _write_handles(call, call.process.find(node, GraphNode).before, nodes, count)
+async def dependencies_of_node(call: HostCall, node: int, nodes: int, count: int) -> None:
+    await _write_handles(call, call.process.find(node, GraphNode).before, nodes, count)
 
 
 @API("hipError_t hipGraphNodeGetDependentNodes(void *node, void **nodes, size_t *count)")
-async def dependents_of_node(call: HostCall, node: int, nodes: int, count: int) -> int:
+async def dependents_of_node(call: HostCall, node: int, nodes: int, count: int) -> None:
     known = call.process.find(node, GraphNode)
     found = [each for each in call.process.objects.values() if isinstance(each, GraphNode) and known in each.before]
-    return await _write_handles(call, found, nodes, count)
+    await _write_handles(call, found, nodes, count)
 
 
 @API("hipError_t hipGraphNodeGetType(void *node, int *kind)")
-def kind_of_node(call: HostCall, node: int, kind: int) -> int:
+def kind_of_node(call: HostCall, node: int, kind: int) -> None:
     call.write_number(kind, call.process.find(node, GraphNode).kind, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphAddDependencies(void *graph, const void *earlier, const void *later, size_t count)")
-async def add_dependencies(call: HostCall, graph: int, earlier: int, later: int, count: int) -> int:
+async def add_dependencies(call: HostCall, graph: int, earlier: int, later: int, count: int) -> None:
     known = call.process.find(graph, Graph).nodes
     for first, second in zip(await _nodes(call, earlier, count), await _nodes(call, later, count), strict=True):
         if first is second or first in second.before or first not in known or second not in known:
-            return Failure(errors.INVALID_VALUE)
+            refuse(errors.INVALID_VALUE)
         second.before.append(first)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphRemoveDependencies(void *graph, const void *earlier, const void *later, size_t count)")
-async def remove_dependencies(call: HostCall, graph: int, earlier: int, later: int, count: int) -> int:
+async def remove_dependencies(call: HostCall, graph: int, earlier: int, later: int, count: int) -> None:
     call.process.find(graph, Graph)
     for first, second in zip(await _nodes(call, earlier, count), await _nodes(call, later, count), strict=True):
         if first not in second.before:
-            return Failure(errors.INVALID_VALUE)
+            refuse(errors.INVALID_VALUE)
         second.before.remove(first)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphDestroyNode(void *node)")
-def destroy_node(call: HostCall, node: int) -> int:
+def destroy_node(call: HostCall, node: int) -> None:
     gone = call.process.find(node, GraphNode)
     for each in call.process.objects.values():
         if isinstance(each, Graph) and gone in each.nodes:
@@ -168,7 +158,6 @@ def destroy_node(call: HostCall, node: int) -> int:
         elif isinstance(each, GraphNode) and gone in each.before:
             each.before.remove(gone)
     del call.process.objects[node]
-    return errors.SUCCESS
 
 
 @API(
@@ -177,20 +166,19 @@ def destroy_node(call: HostCall, node: int) -> int:
 )
 async def capture_to_graph(
     call: HostCall, stream: int, graph: int, nodes: int, _edges: int, count: int, mode: int
-) -> int:
-    return begin(call, stream, mode, call.process.find(graph, Graph), await _nodes(call, nodes, count))
+) -> None:
+    begin(call, stream, mode, call.process.find(graph, Graph), await _nodes(call, nodes, count))
 
 
 @API("hipError_t hipStreamUpdateCaptureDependencies(void *stream, void **nodes, size_t count, unsigned flags)")
-async def update_dependencies(call: HostCall, handle: int, nodes: int, count: int, flags: int) -> int:
+async def update_dependencies(call: HostCall, handle: int, nodes: int, count: int, flags: int) -> None:
     stream = call.process.stream(handle)
     if stream is None or stream.capture is None:
-        return Failure(errors.ILLEGAL_STATE)
+        refuse(errors.ILLEGAL_STATE)
     if flags > 1:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     found = await _nodes(call, nodes, count)
     stream.last = [*dict.fromkeys((*([] if flags else stream.last), *found))]
-    return errors.SUCCESS
 
 
 # --- Launches ---------------------------------------------------------------------------------------------------------
@@ -200,25 +188,22 @@ async def update_dependencies(call: HostCall, handle: int, nodes: int, count: in
     "hipError_t hipGraphInstantiate(void **executable, void *graph, void **node, char *text, size_t size)",
     "hipError_t hipGraphInstantiateWithFlags(void **executable, void *graph, uint64_t flags)",
 )
-def instantiate(call: HostCall, executable: int, graph: int, *more: int) -> int:
+def instantiate(call: HostCall, executable: int, graph: int, *more: int) -> None:
     found = call.process.find(graph, Graph)
     if not executable or found.in_order() is None:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(executable, call.process.keep(Executable(found.clone(), more[0] if len(more) == 1 else 0)))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphExecGetFlags(void *executable, uint64_t *flags)")
-def executable_flags(call: HostCall, executable: int, flags: int) -> int:
+def executable_flags(call: HostCall, executable: int, flags: int) -> None:
     call.write_number(flags, call.process.find(executable, Executable).flags)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphExecDestroy(void *executable)")
-def destroy_executable(call: HostCall, executable: int) -> int:
+def destroy_executable(call: HostCall, executable: int) -> None:
     call.process.find(executable, Executable)
     del call.process.objects[executable]
-    return errors.SUCCESS
 
 
 _run = streamed(CHILD)(run_graph)
@@ -230,18 +215,18 @@ _run = streamed(CHILD)(run_graph)
 )
 def launch_graph(call: HostCall, executable: int, stream: int) -> Any:
     graph = call.process.find(executable, Executable).graph
-    return call.process.sticky() or _run(call, graph, stream)
+    call.process.check_device()
+    return _run(call, graph, stream)
 
 
 @API("hipError_t hipGraphUpload(void *executable, void *stream)")
-def upload(call: HostCall, executable: int, stream: int) -> int:
+def upload(call: HostCall, executable: int, stream: int) -> None:
     call.process.find(executable, Executable)
     call.process.stream(stream)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphExecUpdate(void *executable, void *graph, void **node, int *result)")
-def update(call: HostCall, executable: int, graph: int, node: int, result: int) -> int:
+def update(call: HostCall, executable: int, graph: int, node: int, result: int) -> None:
     """Give an executable graph what another of the same form has."""
     known, found = call.process.find(executable, Executable), call.process.find(graph, Graph)
     why, different = 0, None
@@ -255,10 +240,9 @@ def update(call: HostCall, executable: int, graph: int, node: int, result: int) 
     if node:
         call.write_number(node, 0 if different is None else different.handle)
     if why:
-        return Failure(errors.UPDATE_FAILURE)
+        refuse(errors.UPDATE_FAILURE)
     for old, new in zip(known.graph.nodes, found.clone().nodes, strict=True):
         old.function, old.arguments, old.frames, old.is_enabled = new.function, new.arguments, new.frames, True
-    return errors.SUCCESS
 
 
 def _form(graph: Graph) -> list[list[int]]:
@@ -267,25 +251,23 @@ def _form(graph: Graph) -> list[list[int]]:
 
 
 @API("hipError_t hipGraphNodeSetEnabled(void *executable, void *node, unsigned is_enabled)")
-def set_enabled(call: HostCall, executable: int, node: int, is_enabled: int) -> int:
+def set_enabled(call: HostCall, executable: int, node: int, is_enabled: int) -> None:
     _in_executable(call, executable, node).is_enabled = bool(is_enabled)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGraphNodeGetEnabled(void *executable, void *node, unsigned *is_enabled)")
-def get_enabled(call: HostCall, executable: int, node: int, is_enabled: int) -> int:
+def get_enabled(call: HostCall, executable: int, node: int, is_enabled: int) -> None:
     call.write_number(is_enabled, _in_executable(call, executable, node).is_enabled, 4)
-    return errors.SUCCESS
 
 
 def _in_executable(call: HostCall, executable: int, node: int) -> GraphNode:
     """Return the node of an executable graph that was made from a node."""
     original: GraphNode = call.process.find(node, GraphNode)
-    each: GraphNode
-    for each in call.process.find(executable, Executable).graph.nodes:
-        if each.original is original:
-            return each
-    raise CallRefused(Failure(errors.INVALID_VALUE))
+    nodes: list[GraphNode] = call.process.find(executable, Executable).graph.nodes
+    found = next((each for each in nodes if each.original is original), None)
+    if found is None:
+        refuse(errors.INVALID_VALUE)
+    return found
 
 
 # --- Nodes ------------------------------------------------------------------------------------------------------------
@@ -320,7 +302,7 @@ async def _kernel(call: HostCall, pointer: int) -> Made:
     *block, extra, handle, x, y, z, arguments, shared = _KERNEL.unpack(await call.read(pointer, _KERNEL.size))
     kernel = call.process.kernel(handle)
     if kernel is None:
-        raise CallRefused(Failure(errors.INVALID_FUNCTION))
+        refuse(errors.INVALID_FUNCTION)
     segment = await arguments_of(call, kernel, arguments, extra)
     return launch, (handle, (x, y, z), tuple(block), segment, shared, False, 0)
 
@@ -343,7 +325,7 @@ def _box_written(_call: HostCall, node: GraphNode) -> bytes:
     if node.function is copy_box:
         return BOX.pack(*node.arguments[0])
     if node.function is not memcpy:
-        raise CallRefused(Failure(errors.INVALID_VALUE))
+        refuse(errors.INVALID_VALUE)
     to, source, size, kind, *_stream = node.arguments
     return BOX.pack(0, 0, 0, 0, source, size, size, 1, 0, 0, 0, 0, to, size, size, 1, size, 1, 1, kind)
 
@@ -351,13 +333,13 @@ def _box_written(_call: HostCall, node: GraphNode) -> bytes:
 async def _filled(call: HostCall, pointer: int) -> Made:
     to, size, height, pitch, value, width = _MEMSET.unpack(await call.read(pointer, _MEMSET.size))
     if size not in (1, 2, 4):
-        raise CallRefused(Failure(errors.INVALID_VALUE))
+        refuse(errors.INVALID_VALUE)
     return fill_rows, (to, pitch, value, size, width, height, 0)
 
 
 def _filled_written(_call: HostCall, node: GraphNode) -> bytes:
     if node.function is not fill_rows:
-        raise CallRefused(Failure(errors.INVALID_VALUE))
+        refuse(errors.INVALID_VALUE)
     to, pitch, value, size, width, height, _stream = node.arguments
     return _MEMSET.pack(to, size, height, pitch, value & 0xFFFFFFFF, width)
 
@@ -404,52 +386,50 @@ _FORMS = (
 )  # fmt: skip
 
 
-async def _add(call: HostCall, pointer: int, graph: int, before: int, count: int, *parameters: int, form: _Form) -> int:
+async def _add(
+    call: HostCall, pointer: int, graph: int, before: int, count: int, *parameters: int, form: _Form
+) -> None:
     found = call.process.find(graph, Graph)
     if not pointer:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     earlier = await _nodes(call, before, count)
     if not all(node in found.nodes for node in earlier):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     function, arguments = await form.made(call, *parameters)
     node = GraphNode(form.kind, function, arguments, call.frames, [*dict.fromkeys(earlier)])
     found.nodes.append(node)
     call.write_number(pointer, call.process.keep_node(node))
-    return errors.SUCCESS
 
 
-async def _change(call: HostCall, node: GraphNode, form: _Form, parameters: Sequence[int]) -> int:
+async def _change(call: HostCall, node: GraphNode, form: _Form, parameters: Sequence[int]) -> None:
     if node.kind != form.kind:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     node.function, node.arguments = await form.made(call, *parameters)
-    return errors.SUCCESS
 
 
-async def _set(call: HostCall, node: int, *parameters: int, form: _Form) -> int:
-    return await _change(call, call.process.find(node, GraphNode), form, parameters)
+async def _set(call: HostCall, node: int, *parameters: int, form: _Form) -> None:
+    await _change(call, call.process.find(node, GraphNode), form, parameters)
 
 
-async def _set_in_executable(call: HostCall, executable: int, node: int, *parameters: int, form: _Form) -> int:
-    return await _change(call, _in_executable(call, executable, node), form, parameters)
+async def _set_in_executable(call: HostCall, executable: int, node: int, *parameters: int, form: _Form) -> None:
+    await _change(call, _in_executable(call, executable, node), form, parameters)
 
 
-def _get(call: HostCall, handle: int, pointer: int, *, form: _Form) -> int:
+def _get(call: HostCall, handle: int, pointer: int, *, form: _Form) -> None:
     node = call.process.find(handle, GraphNode)
     if node.kind != form.kind or not pointer:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     assert form.written is not None  # noqa: S101 (only such forms have the function)
     call.write(pointer, form.written(call, node))
-    return errors.SUCCESS
 
 
-def _of_node(call: HostCall, node: int, pointer: int, *, kind: int) -> int:
+def _of_node(call: HostCall, node: int, pointer: int, *, kind: int) -> None:
     """Write the child of a node, or its event."""
     found = call.process.find(node, GraphNode)
     if found.kind != kind or not pointer:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     first = found.arguments[0]
     call.write_number(pointer, first.handle if isinstance(first, Graph) else first)
-    return errors.SUCCESS
 
 
 for _form_of_nodes in _FORMS:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dwarfgpu.runtimes.hip import errors
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, refuse
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -65,12 +65,12 @@ _NAMES = {
 """The rest of each name, by how it begins."""
 
 
-def _lacking(call: HostCall, *, name: str) -> int:
+def _lacking(call: HostCall, *, name: str) -> None:
     program: HipProgram = call.process
     if name not in program.lacking:
         program.lacking[name] = None
         program.problem("not-supported", f"{name} is not supported", call)
-    return Failure(errors.NOT_SUPPORTED)
+    refuse(errors.NOT_SUPPORTED)
 
 
 for _start, _ends in _NAMES.items():

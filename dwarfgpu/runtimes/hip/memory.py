@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.runtimes.arena import DEVICE, HOST, MANAGED
 from dwarfgpu.runtimes.connection import CLOSED, OPEN
 from dwarfgpu.runtimes.hip import errors
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, refuse
 from dwarfgpu.runtimes.hip.streams import check_no_capture, record_node, stream_for_work, streamed
 from dwarfgpu.runtimes.hip.work import MEM_ALLOC, MEM_FREE, MEMCPY, MEMSET, GraphNode
 from dwarfgpu.runtimes.order import READ, WRITE
@@ -33,46 +33,45 @@ _ADDRESSES = 1 << 64
 ALIGNED = 256
 
 
-def allocate(call: HostCall, pointer: int, size: int, kind: str) -> int:
+def allocate(call: HostCall, pointer: int, size: int, kind: str) -> None:
     """Allocate memory, and write its address."""
     program: HipProgram = call.process
-    if program.sticky():
-        return program.sticky()
+    program.check_device()
     if not pointer:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     if not size:
         call.write_number(pointer, 0)
-        return errors.SUCCESS if kind != MANAGED else Failure(errors.INVALID_VALUE)
+        if kind == MANAGED:
+            refuse(errors.INVALID_VALUE)
+        return
     address = program.device.malloc(size, kind, call) if size <= TOTAL else 0
     call.write_number(pointer, address)
     if not address:
-        return Failure(errors.OUT_OF_MEMORY)
+        refuse(errors.OUT_OF_MEMORY)
     if kind != DEVICE:
         call.protect(address, -(-size // 4096) * 4096, OPEN)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipMalloc(void **pointer, size_t size)",
     "hipError_t hipExtMallocWithFlags(void **pointer, size_t size, unsigned flags)",
 )
-def malloc(call: HostCall, pointer: int, size: int, *_more: int) -> int:
+def malloc(call: HostCall, pointer: int, size: int, *_more: int) -> None:
     check_no_capture(call)
-    return allocate(call, pointer, size, DEVICE)
+    allocate(call, pointer, size, DEVICE)
 
 
-def malloc_async(call: HostCall, pointer: int, size: int, stream: int) -> int:
+def malloc_async(call: HostCall, pointer: int, size: int, stream: int) -> None:
     """Allocate memory; in a capture it is there from now on, and each launch has it."""
     on = stream_for_work(call, stream)
-    result = allocate(call, pointer, size, DEVICE)
-    if size and not result and on is not None and on.capture is not None:
+    allocate(call, pointer, size, DEVICE)
+    if size and on is not None and on.capture is not None:
         record_node(call, on, GraphNode(MEM_ALLOC, None, (call.process.device.arena.buffers[-1].address,), call.frames))
-    return result
 
 
 @API("hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)")
-def malloc_managed(call: HostCall, pointer: int, size: int, _flags: int) -> int:
-    return allocate(call, pointer, size, MANAGED)
+def malloc_managed(call: HostCall, pointer: int, size: int, _flags: int) -> None:
+    allocate(call, pointer, size, MANAGED)
 
 
 @API(
@@ -81,18 +80,18 @@ def malloc_managed(call: HostCall, pointer: int, size: int, _flags: int) -> int:
     "hipError_t hipMallocHost(void **pointer, size_t size)",
     "hipError_t hipMemAllocHost(void **pointer, size_t size)",
 )
-def malloc_host(call: HostCall, pointer: int, size: int, _flags: int = 0) -> int:
-    return allocate(call, pointer, size, HOST)
+def malloc_host(call: HostCall, pointer: int, size: int, _flags: int = 0) -> None:
+    allocate(call, pointer, size, HOST)
 
 
 @API(
     "hipError_t hipMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)",
     "hipError_t hipMemAllocPitch(void **pointer, size_t *pitch, size_t width, size_t height, unsigned element)",
 )
-def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: int, _element: int = 0) -> int:
+def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: int, _element: int = 0) -> None:
     row = -(-width // ALIGNED) * ALIGNED
     call.write_number(pitch, row)
-    return allocate(call, pointer, row * height, DEVICE)
+    allocate(call, pointer, row * height, DEVICE)
 
 
 @API(
@@ -100,7 +99,7 @@ def malloc_rows(call: HostCall, pointer: int, pitch: int, width: int, height: in
     "hipError_t hipHostFree(void *pointer)",
     "hipError_t hipFreeHost(void *pointer)",
 )
-def free(call: HostCall, pointer: int) -> int:
+def free(call: HostCall, pointer: int) -> None:
     """Free memory, also that of another kind: the documents call that an error, and ROCm does it."""
     check_no_capture(call)
     program: HipProgram = call.process
@@ -109,61 +108,60 @@ def free(call: HostCall, pointer: int) -> int:
     if buffer is not None and buffer.kind == kind:
         message = f"{program.name_of(buffer)} is freed by {name}: {other} does that"
         program.problem("free-other", message, call, ("allocated", buffer.origin))
-    return release(call, pointer)
+    release(call, pointer)
 
 
 @API("hipError_t hipFreeAsync(void *pointer, void *stream)")
-def free_async(call: HostCall, pointer: int, stream: int) -> int:
+def free_async(call: HostCall, pointer: int, stream: int) -> None:
     """Free memory; in a capture at each launch, unless a node of the graph has allocated it."""
     on = stream_for_work(call, stream)
     if on is None or on.capture is None:
-        return release(call, pointer)
+        release(call, pointer)
+        return
     is_own = any(node.kind == MEM_ALLOC and node.arguments == (pointer,) for node in on.capture.graph.nodes)
     if is_own:
         call.process.of_graphs.add(pointer)
     record_node(call, on, GraphNode(MEM_FREE, None if is_own else release, (pointer,), call.frames))
-    return errors.SUCCESS
 
 
-def release(call: HostCall, pointer: int) -> int:
+def release(call: HostCall, pointer: int) -> None:
     """Free memory."""
     program: HipProgram = call.process
-    if not pointer or program.sticky():  # after a fault nothing was allocated any more
-        return program.sticky()
+    program.check_device()  # after a fault nothing was allocated any more
+    if not pointer:
+        return
     if pointer in program.device.arena:
         for pool in program.pools:
             pool.buffers.pop(pointer, None)
     if any(found.holds(pointer) for found in program.reservations):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     freed = program.device.free(pointer, call)
     if freed is None:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.protect(freed.address, freed.pages, CLOSED)
     if program.order is not None:
         program.order.synchronize(call)
-    return errors.SUCCESS
 
 
 # --- Copies -----------------------------------------------------------------------------------------------------------
 
 
-def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRESS) -> int:
+def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRESS) -> None:
     """Copy bytes between the host and the device, once both are known to be there."""
     program: HipProgram = call.process
-    if program.sticky():
-        return program.sticky()
+    program.check_device()
     if not 0 <= kind <= BY_ADDRESS:
-        return Failure(errors.INVALID_DIRECTION)
+        refuse(errors.INVALID_DIRECTION)
     if not size:
-        return errors.SUCCESS
+        return
     if not to or not source:
         program.problem("null-copy", f"{size} bytes are copied {'to' if not to else 'from'} a null pointer", call)
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     arena = program.device.arena
     is_inside = to in arena, source in arena
     ends = ((to, "the destination of a copy"), (source, "the source of a copy"))
     if not all(is_reachable(call, address, size, what) for address, what in ends):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     _check_direction(call, is_inside, kind)
     if all(is_inside):
         program.device.copy(to, source, size)
@@ -179,7 +177,6 @@ def _copy(call: HostCall, to: int, source: int, size: int, kind: int = BY_ADDRES
             program.order.close(call, to)
         else:  # memory that is not pinned is copied at once
             program.order.finish(call)
-    return errors.SUCCESS
 
 
 def is_reachable(call: HostCall, address: int, size: int, what: str) -> bool:
@@ -213,8 +210,8 @@ def _check_direction(call: HostCall, is_inside: tuple[bool, bool], kind: int) ->
     "hipError_t hipMemcpyWithStream(void *to, const void *source, size_t size, int kind, void *stream)",
 )
 @streamed(MEMCPY)
-def memcpy(call: HostCall, to: int, source: int, size: int, kind: int, _stream: int = 0) -> int:
-    return _copy(call, to, source, size, kind)
+def memcpy(call: HostCall, to: int, source: int, size: int, kind: int, _stream: int = 0) -> None:
+    _copy(call, to, source, size, kind)
 
 
 @API(
@@ -226,8 +223,8 @@ def memcpy(call: HostCall, to: int, source: int, size: int, kind: int, _stream: 
     "hipError_t hipMemcpyDtoDAsync(void *to, void *source, size_t size, void *stream)",
 )
 @streamed(MEMCPY)
-def memcpy_plain(call: HostCall, to: int, source: int, size: int, _stream: int = 0) -> int:
-    return _copy(call, to, source, size)
+def memcpy_plain(call: HostCall, to: int, source: int, size: int, _stream: int = 0) -> None:
+    _copy(call, to, source, size)
 
 
 @API(
@@ -237,8 +234,8 @@ def memcpy_plain(call: HostCall, to: int, source: int, size: int, _stream: int =
 @streamed(MEMCPY)
 def memcpy_peer(
     call: HostCall, to: int, _to_device: int, source: int, _device: int, size: int, _stream: int = 0
-) -> int:
-    return _copy(call, to, source, size)
+) -> None:
+    _copy(call, to, source, size)
 
 
 @API(
@@ -258,43 +255,40 @@ def memcpy_rows(
     height: int,
     kind: int,
     _stream: int = 0,
-) -> int:
+) -> None:
     if width > min(pitch, to_pitch):
-        return Failure(errors.INVALID_PITCH)
-    return copy_rows(call, (to, to_pitch), (source, pitch), (width, height), kind)
+        refuse(errors.INVALID_PITCH)
+    copy_rows(call, (to, to_pitch), (source, pitch), (width, height), kind)
 
 
 def copy_rows(
     call: HostCall, to: tuple[int, int], source: tuple[int, int], extent: tuple[int, int], kind: int = BY_ADDRESS
-) -> int:
+) -> None:
     """Copy rows of some bytes between addresses, each with the distance of its rows."""
     width, height = extent
     if height > MOST_ROWS:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     if not width:
-        return errors.SUCCESS
+        return
     if to[1] == source[1] == width:
         width, height = width * height, 1
     for row in range(height):
-        result = _copy(call, to[0] + row * to[1], source[0] + row * source[1], width, kind)
-        if result:
-            return result
-    return errors.SUCCESS
+        _copy(call, to[0] + row * to[1], source[0] + row * source[1], width, kind)
 
 
 # --- Variables of the device ------------------------------------------------------------------------------------------
 
 
 def _symbol(call: HostCall, shadow: int, size: int, offset: int) -> int:
-    """Return the address of a part of a variable, 0 if it has no such part."""
+    """Return the address of a part of a variable, which must have it."""
     found = call.process.symbol(shadow)
     if found is None:
-        return 0
+        refuse(errors.INVALID_SYMBOL)
     if offset + size > found[1]:
         name = call.process.variables[shadow].name
         message = f"bytes {offset} to {offset + size - 1} of the variable {name} are copied, which has {found[1]} bytes"
         call.process.problem("bounds-host", message, call)
-        return 0
+        refuse(errors.INVALID_SYMBOL)
     return int(found[0]) + offset
 
 
@@ -306,9 +300,8 @@ def _symbol(call: HostCall, shadow: int, size: int, offset: int) -> int:
 @streamed(MEMCPY)
 def copy_to_symbol(
     call: HostCall, symbol: int, source: int, size: int, offset: int, kind: int, _stream: int = 0
-) -> int:
-    address = _symbol(call, symbol, size, offset)
-    return _copy(call, address, source, size, kind) if address else Failure(errors.INVALID_SYMBOL)
+) -> None:
+    _copy(call, _symbol(call, symbol, size, offset), source, size, kind)
 
 
 @API(
@@ -317,49 +310,44 @@ def copy_to_symbol(
     "void *stream)",
 )
 @streamed(MEMCPY)
-def copy_from_symbol(call: HostCall, to: int, symbol: int, size: int, offset: int, kind: int, _stream: int = 0) -> int:
-    address = _symbol(call, symbol, size, offset)
-    return _copy(call, to, address, size, kind) if address else Failure(errors.INVALID_SYMBOL)
+def copy_from_symbol(call: HostCall, to: int, symbol: int, size: int, offset: int, kind: int, _stream: int = 0) -> None:
+    _copy(call, to, _symbol(call, symbol, size, offset), size, kind)
 
 
 @API("hipError_t hipGetSymbolAddress(void **address, const void *symbol)")
-def symbol_address(call: HostCall, address: int, symbol: int) -> int:
+def symbol_address(call: HostCall, address: int, symbol: int) -> None:
     found = call.process.symbol(symbol)
     if found is None:
-        return Failure(errors.INVALID_SYMBOL)
+        refuse(errors.INVALID_SYMBOL)
     call.write_number(address, found[0])
-    return errors.SUCCESS
 
 
 @API("hipError_t hipGetSymbolSize(size_t *size, const void *symbol)")
-def symbol_size(call: HostCall, size: int, symbol: int) -> int:
+def symbol_size(call: HostCall, size: int, symbol: int) -> None:
     found = call.process.symbol(symbol)
     if found is None:
-        return Failure(errors.INVALID_SYMBOL)
+        refuse(errors.INVALID_SYMBOL)
     call.write_number(size, found[1])
-    return errors.SUCCESS
 
 
 # --- Filling ----------------------------------------------------------------------------------------------------------
 
 
-def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> int:
+def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> None:
     program: HipProgram = call.process
-    if program.sticky():
-        return program.sticky()
+    program.check_device()
     if not count:
-        return errors.SUCCESS
+        return
     pattern = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
     if any(memory.holds(address, count * width) for memory in program.device.pinned.values()):
         call.write(address, pattern * count)
-        return errors.SUCCESS
+        return
     if address not in program.device.arena or not is_reachable(call, address, count * width, "what is set"):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     program.device.fill(address, pattern, count)
     if program.order is not None:
         program.order.use(call, address, count * width, WRITE)
         program.order.close(call, address)
-    return errors.SUCCESS
 
 
 @API(
@@ -369,8 +357,8 @@ def _fill(call: HostCall, address: int, value: int, count: int, width: int) -> i
     "hipError_t hipMemsetD8Async(void *to, int value, size_t count, void *stream)",
 )
 @streamed(MEMSET)
-def memset(call: HostCall, to: int, value: int, size: int, _stream: int = 0) -> int:
-    return _fill(call, to, value, size, 1)
+def memset(call: HostCall, to: int, value: int, size: int, _stream: int = 0) -> None:
+    _fill(call, to, value, size, 1)
 
 
 @API(
@@ -378,8 +366,8 @@ def memset(call: HostCall, to: int, value: int, size: int, _stream: int = 0) -> 
     "hipError_t hipMemsetD16Async(void *to, int value, size_t count, void *stream)",
 )
 @streamed(MEMSET)
-def memset_halves(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> int:
-    return _fill(call, to, value, count, 2)
+def memset_halves(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> None:
+    _fill(call, to, value, count, 2)
 
 
 @API(
@@ -387,8 +375,8 @@ def memset_halves(call: HostCall, to: int, value: int, count: int, _stream: int 
     "hipError_t hipMemsetD32Async(void *to, int value, size_t count, void *stream)",
 )
 @streamed(MEMSET)
-def memset_words(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> int:
-    return _fill(call, to, value, count, 4)
+def memset_words(call: HostCall, to: int, value: int, count: int, _stream: int = 0) -> None:
+    _fill(call, to, value, count, 4)
 
 
 @API(
@@ -402,12 +390,9 @@ def memset_rows(call: HostCall, to: int, pitch: int, value: int, width: int, hei
 @streamed(MEMSET)
 def fill_rows(
     call: HostCall, to: int, pitch: int, value: int, size: int, width: int, height: int, _stream: int = 0
-) -> int:
+) -> None:
     """Fill rows with so many elements of some bytes each."""
     if height > MOST_ROWS:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     for row in range(height if width else 0):
-        result = _fill(call, to + row * pitch, value, width, size)
-        if result:
-            return result
-    return errors.SUCCESS
+        _fill(call, to + row * pitch, value, width, size)

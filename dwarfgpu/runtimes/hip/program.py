@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from dwarfgpu.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -38,6 +38,11 @@ USUAL = "gfx1100"
 
 class Failure(int):
     """An error that a function of the API returns."""
+
+
+def refuse(error: int) -> NoReturn:
+    """End a call with an error; a function that returns nothing has succeeded."""
+    raise CallRefused(Failure(error))
 
 
 @define(eq=False)
@@ -183,7 +188,7 @@ class HipProgram(CallingProgram):
         """Return an object by its handle; the call ends with an error if there is none."""
         found = self.objects.get(handle)
         if not isinstance(found, kind):
-            raise CallRefused(Failure(error))
+            refuse(error)
         return found
 
     def stream(self, handle: int) -> HipStream | None:
@@ -191,7 +196,7 @@ class HipProgram(CallingProgram):
         if handle in LEGACY_HANDLES:
             return None
         if handle not in self.streams:
-            raise CallRefused(Failure(errors.CONTEXT_DESTROYED))
+            refuse(errors.CONTEXT_DESTROYED)
         return self.streams[handle]
 
     def register(self, content: bytes) -> int:
@@ -271,25 +276,25 @@ class HipProgram(CallingProgram):
         shared: int,
         *,
         is_cooperative: bool = False,
-    ) -> int:
+    ) -> None:
         """Launch a kernel once the program has its answer; errors of the kernel come later, as with hardware."""
         if not all((*blocks, *threads)):
             text = "x".join(map(str, (*blocks, *threads)))
             self.problem("empty-launch", f"{demangled(kernel.name)} is launched without threads: {text}", call)
-            return Failure(errors.INVALID_CONFIGURATION)
+            refuse(errors.INVALID_CONFIGURATION)
         count = prod(threads)
         if count > 1024:
             message = f"{demangled(kernel.name)} is launched with {count} threads a block: there can be 1024"
             self.problem("invalid-launch", message, call)
-            return Failure(errors.INVALID_CONFIGURATION)
+            refuse(errors.INVALID_CONFIGURATION)
         if shared > 1 << 16:
             message = f"{demangled(kernel.name)} is launched with {shared} bytes of shared memory: there are {1 << 16}"
             self.problem("invalid-launch", message, call)
-            return Failure(errors.INVALID_VALUE)
+            refuse(errors.INVALID_VALUE)
         if is_cooperative and prod(blocks) * -(-count // 32) > AT_ONCE:
             message = f"{demangled(kernel.name)} is launched with {prod(blocks)} blocks at once: they do not fit"
             self.problem("invalid-launch", message, call)
-            return Failure(errors.COOPERATIVE_TOO_LARGE)
+            refuse(errors.COOPERATIVE_TOO_LARGE)
         grid = tuple(map(int.__mul__, blocks, threads))
 
         def run() -> HostLaunch:
@@ -299,20 +304,24 @@ class HipProgram(CallingProgram):
 
         if self.order is not None and self.debugger is None:
             self.order.end(call, run())
-            return errors.SUCCESS
-        if os.environ.get("HIP_LAUNCH_BLOCKING", "0") != "0":
+        elif os.environ.get("HIP_LAUNCH_BLOCKING", "0") != "0":
             run()
-            return self.sticky()
-        self.work.append(run)
-        return errors.SUCCESS
+            self.check_device()
+        else:
+            self.work.append(run)
+
+    def check_device(self) -> None:
+        """End a call with the error that every call has after a fault of a kernel."""
+        if self.sticky():
+            refuse(self.sticky())
 
     def sticky(self) -> int:
-        """Return the error that every call returns after a fault of a kernel."""
+        """Return that error."""
         failed = self.device.failed
         if failed is None:
             return errors.SUCCESS
         is_fault = failed.halt is not None and failed.halt.kind == "fault"
-        return Failure(errors.ILLEGAL_ADDRESS if is_fault else errors.LAUNCH_FAILURE)
+        return errors.ILLEGAL_ADDRESS if is_fault else errors.LAUNCH_FAILURE
 
     def now(self) -> float:
         """Return the time of events, in milliseconds."""

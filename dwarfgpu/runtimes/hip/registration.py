@@ -11,10 +11,9 @@ from dwarfgpu.objfile.containers.bundle import BUNDLE_MAGIC, COMPRESSED_MAGIC
 from dwarfgpu.runtimes.arena import MANAGED
 from dwarfgpu.runtimes.connection import OPEN
 from dwarfgpu.runtimes.hip import errors
-from dwarfgpu.runtimes.hip.program import API, DeviceVariable, Failure, FatBinary
+from dwarfgpu.runtimes.hip.program import API, DeviceVariable, FatBinary, refuse
 from dwarfgpu.runtimes.hip.streams import streamed
 from dwarfgpu.runtimes.hip.work import KERNEL, HipEvent
-from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -135,20 +134,19 @@ async def launch_kernel(
     *, is_cooperative: bool = False,
 ) -> Any:  # fmt: skip
     program: HipProgram = call.process
-    if program.sticky():
-        return program.sticky()
+    program.check_device()
     try:
         kernel = program.kernel(handle)
     except DwarfGpuError as error:
         program.problem("code", f"{demangled(program.kernels[handle][1])} cannot be launched: {error}", call)
-        return Failure(errors.NO_BINARY)
+        refuse(errors.NO_BINARY)
     if kernel is None:
         message = f"the function at {handle:#x} is launched, which is not a kernel, or not registered yet"
         if handle in program.unregistered:
             name = demangled(program.unregistered[handle])
             message = f"{name} is launched after its code was unregistered: the program ends, or has unloaded it"
         program.problem("invalid-launch", message, call)
-        return Failure(errors.INVALID_FUNCTION)
+        refuse(errors.INVALID_FUNCTION)
     values = await call.gather(args, [size for _offset, size in kernel.arguments])
     return launch(call, handle, grid, block, kernel.segment(values), shared, is_cooperative, stream)
 
@@ -175,7 +173,7 @@ def launch(
     """Launch a kernel with its arguments as they are in the segment; blocks of a cooperative launch may wait."""
     kernel: ModuleKernel | None = call.process.kernel(handle)
     if kernel is None:
-        return Failure(errors.INVALID_HANDLE)
+        refuse(errors.INVALID_HANDLE)
     return call.process.launch(call, kernel, grid, block, segment, shared, is_cooperative=is_cooperative)
 
 
@@ -203,7 +201,7 @@ async def launch_on_devices(
 ) -> Any:
     """Launch kernels as ``hipLaunchParams`` say; as there is one device, there is one launch."""
     if count != 1:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     handle, *sizes, arguments, shared, stream = _LAUNCH.unpack(await call.read(launches, _LAUNCH.size))
     blocks, threads = tuple(sizes[:3]), tuple(sizes[3:])
     return await launch_kernel(call, handle, blocks, threads, arguments, shared, stream, is_cooperative=is_cooperative)
@@ -223,7 +221,7 @@ async def _is_cooperative(call: HostCall, attributes: int, count: int) -> bool:
             result = bool(value)
         elif attribute != _PRIORITY:
             call.process.problem("not-supported", f"the attribute {attribute} of a launch is not supported", call)
-            raise CallRefused(Failure(errors.NOT_SUPPORTED))
+            refuse(errors.NOT_SUPPORTED)
     return result
 
 
@@ -263,11 +261,10 @@ async def launch_function(
     args: int, extra: int = 0, *, is_cooperative: bool = False,
 ) -> Any:  # fmt: skip
     program: HipProgram = call.process
-    if program.sticky():
-        return program.sticky()
+    program.check_device()
     kernel = program.kernel(handle) if handle in program.kernels else None
     if kernel is None:
-        return Failure(errors.INVALID_HANDLE)
+        refuse(errors.INVALID_HANDLE)
     segment = await arguments_of(call, kernel, args, extra)
     return launch(call, handle, (gx, gy, gz), (bx, by, bz), segment, shared, is_cooperative, stream)
 
@@ -296,22 +293,23 @@ async def _packed(call: HostCall, extra: int) -> bytes:
 # --- Modules ----------------------------------------------------------------------------------------------------------
 
 
-def _loaded(call: HostCall, module: int, content: bytes) -> int:
+def _loaded(call: HostCall, module: int, content: bytes) -> None:
     program: HipProgram = call.process
     handle = program.register(content)
     try:
         program.module(program.binaries[handle])
     except DwarfGpuError as error:
         program.problem("code", f"a module cannot be loaded: {error}", call)
-        return Failure(errors.INVALID_IMAGE if not content else errors.NO_BINARY)
+        refuse(errors.INVALID_IMAGE if not content else errors.NO_BINARY)
     call.write_number(module, handle)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipModuleLoad(void **module, const char *path)")
-async def load_file(call: HostCall, module: int, path: int) -> int:
+async def load_file(call: HostCall, module: int, path: int) -> None:
     content = call.process.file(await call.text(path))
-    return Failure(errors.FILE_NOT_FOUND) if content is None else _loaded(call, module, content)
+    if content is None:
+        refuse(errors.FILE_NOT_FOUND)
+    _loaded(call, module, content)
 
 
 @API(
@@ -319,18 +317,17 @@ async def load_file(call: HostCall, module: int, path: int) -> int:
     "hipError_t hipModuleLoadFatBinary(void **module, const void *image)",
     "hipError_t hipModuleLoadDataEx(void **module, const void *image, unsigned count, void *options, void *values)",
 )
-async def load_data(call: HostCall, module: int, image: int, *_options: int) -> int:
-    return _loaded(call, module, await _content(call, image))
+async def load_data(call: HostCall, module: int, image: int, *_options: int) -> None:
+    _loaded(call, module, await _content(call, image))
 
 
 @API("hipError_t hipModuleUnload(void *module)")
-def unload(call: HostCall, module: int) -> int:
+def unload(call: HostCall, module: int) -> None:
     binary: FatBinary | None = call.process.binaries.pop(module, None)
     if binary is None:
-        return Failure(errors.INVALID_HANDLE)
+        refuse(errors.INVALID_HANDLE)
     if binary.module is not None:
         binary.module.unload()
-    return errors.SUCCESS
 
 
 def _binary(call: HostCall, module: int) -> FatBinary | None:
@@ -339,27 +336,25 @@ def _binary(call: HostCall, module: int) -> FatBinary | None:
 
 
 @API("hipError_t hipModuleGetFunction(void **function, void *module, const char *name)")
-async def function_of_module(call: HostCall, function: int, module: int, name: int) -> int:
+async def function_of_module(call: HostCall, function: int, module: int, name: int) -> None:
     binary, text = _binary(call, module), await call.text(name)
     if binary is None:
-        return Failure(errors.INVALID_HANDLE)
+        refuse(errors.INVALID_HANDLE)
     try:
         found: ModuleKernel = call.process.module(binary).kernel(text)
     except DwarfGpuError:
-        return Failure(errors.NOT_FOUND)
+        refuse(errors.NOT_FOUND)
     handle = call.process.handle()
     call.process.kernels[handle] = binary, found.name
     call.write_number(function, handle)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipModuleGetGlobal(void **address, size_t *size, void *module, const char *name)")
-async def variable_of_module(call: HostCall, address: int, size: int, module: int, name: int) -> int:
+async def variable_of_module(call: HostCall, address: int, size: int, module: int, name: int) -> None:
     binary, text = _binary(call, module), await call.text(name)
     found = None if binary is None else call.process.module(binary).symbol(text)
     if found is None:
-        return Failure(errors.NOT_FOUND)
+        refuse(errors.NOT_FOUND)
     for pointer, number in zip((address, size), found, strict=True):
         if pointer:
             call.write_number(pointer, number)
-    return errors.SUCCESS

@@ -6,10 +6,10 @@ import inspect
 import struct
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.runtimes.hip import errors
-from dwarfgpu.runtimes.hip.program import API, Failure
+from dwarfgpu.runtimes.hip.program import API, refuse
 from dwarfgpu.runtimes.hip.work import (
     GLOBAL,
     HOST_CALL,
@@ -24,7 +24,6 @@ from dwarfgpu.runtimes.hip.work import (
     HipEvent,
     HipStream,
 )
-from dwarfgpu.runtimes.prototypes import CallRefused
 
 if TYPE_CHECKING:
     from dwarfgpu.runtimes.connection import HostCall
@@ -55,8 +54,7 @@ def streamed(kind: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             stream = stream_for_work(call, handle)
             if stream is None or stream.capture is None:
                 return _ordered(call, kind, function, arguments)
-            record_node(call, stream, GraphNode(kind, function, (*first, 0), call.frames))
-            return errors.SUCCESS
+            return record_node(call, stream, GraphNode(kind, function, (*first, 0), call.frames))
 
         return called
 
@@ -70,10 +68,11 @@ def _ordered(call: HostCall, kind: int, function: Callable[..., Any], arguments:
         return function(call, *arguments)
     name = call.process.name_of_call(call)
     order.begin(call, arguments[-1], name)
-    result = function(call, *arguments)
-    if kind in (MEMCPY, MEMSET) and "Async" not in name:
-        order.synchronize(call, arguments[-1])
-    return result
+    try:
+        return function(call, *arguments)
+    finally:
+        if kind in (MEMCPY, MEMSET) and "Async" not in name:
+            order.synchronize(call, arguments[-1])
 
 
 def stream_for_work(call: HostCall, handle: int) -> HipStream | None:
@@ -82,9 +81,9 @@ def stream_for_work(call: HostCall, handle: int) -> HipStream | None:
     if stream is None:
         blocking = [each for each in _unsafe(call) if not each.streams[0].flags & NON_BLOCKING]
         if blocking:
-            raise _refused(call, blocking, "the legacy stream is used", errors.CAPTURE_IMPLICIT)
+            _refuse_captures(call, blocking, "the legacy stream is used", errors.CAPTURE_IMPLICIT)
     elif stream.capture is not None and not stream.capture.is_valid:
-        raise CallRefused(Failure(errors.CAPTURE_INVALIDATED))
+        refuse(errors.CAPTURE_INVALIDATED)
     return stream
 
 
@@ -99,7 +98,7 @@ def check_no_capture(call: HostCall, stream: HipStream | None = None) -> None:
     captures = [own] if own is not None else _unsafe(call)
     if captures:
         name = call.process.name_of_call(call)
-        raise _refused(call, captures, f"{name} is called", errors.CAPTURE_UNSUPPORTED)
+        _refuse_captures(call, captures, f"{name} is called", errors.CAPTURE_UNSUPPORTED)
 
 
 def _unsafe(call: HostCall) -> list[Capture]:
@@ -113,67 +112,65 @@ def _unsafe(call: HostCall) -> list[Capture]:
     ]
 
 
-def _refused(call: HostCall, captures: list[Capture], what: str, error: int) -> CallRefused:
+def _refuse_captures(call: HostCall, captures: list[Capture], what: str, error: int) -> NoReturn:
     for capture in captures:
         capture.is_valid = False
     more = (("captured", call.at(captures[0].frames)),)
     call.process.problem("capture", f"{what} while a stream captures: {errors.text_of(error)[0]}", call, *more)
-    return CallRefused(Failure(error))
+    refuse(error)
 
 
-def begin(call: HostCall, handle: int, mode: int, graph: Graph, last: list[GraphNode]) -> int:
+def begin(call: HostCall, handle: int, mode: int, graph: Graph, last: list[GraphNode]) -> None:
     """Let a stream record what it is given into a graph."""
     program: HipProgram = call.process
     stream = program.stream(handle)
     if stream is None:
-        return Failure(errors.CAPTURE_UNSUPPORTED)
+        refuse(errors.CAPTURE_UNSUPPORTED)
     if not GLOBAL <= mode <= RELAXED:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     if stream.capture is not None:
-        return Failure(errors.ILLEGAL_STATE)
+        refuse(errors.ILLEGAL_STATE)
     program.captured += 1
     stream.capture = Capture(graph, mode, call.thread, program.captured, [stream], call.frames)
     stream.last = last
     program.captures.append(stream.capture)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipStreamBeginCapture(void *stream, int mode)",
     "hipError_t hipStreamBeginCapture_spt(void *stream, int mode)",
 )
-def begin_capture(call: HostCall, handle: int, mode: int) -> int:
-    return begin(call, handle, mode, Graph(), [])
+def begin_capture(call: HostCall, handle: int, mode: int) -> None:
+    begin(call, handle, mode, Graph(), [])
 
 
 @API(
     "hipError_t hipStreamEndCapture(void *stream, void **graph)",
     "hipError_t hipStreamEndCapture_spt(void *stream, void **graph)",
 )
-def end_capture(call: HostCall, handle: int, graph: int) -> int:
+def end_capture(call: HostCall, handle: int, graph: int) -> None:
     program: HipProgram = call.process
     stream = program.stream(handle)
     if not graph:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     capture = None if stream is None else stream.capture
     if capture is None:
-        return Failure(errors.ILLEGAL_STATE)
+        refuse(errors.ILLEGAL_STATE)
     if capture.streams[0] is not stream:
-        return Failure(errors.CAPTURE_UNMATCHED)
+        refuse(errors.CAPTURE_UNMATCHED)
     if capture.mode != RELAXED and capture.thread is not call.thread:
-        return Failure(errors.CAPTURE_WRONG_THREAD)
+        refuse(errors.CAPTURE_WRONG_THREAD)
     is_joined = capture.is_joined
     capture.end()
     program.captures.remove(capture)
     if not capture.is_valid or not is_joined:
         call.write_number(graph, 0)
         if not capture.is_valid:
-            return Failure(errors.CAPTURE_INVALIDATED)
+            refuse(errors.CAPTURE_INVALIDATED)
         message = "a capture ends before all streams that it has forked to are joined"
         program.problem("capture", message, call, ("captured", call.at(capture.frames)))
-        return Failure(errors.CAPTURE_UNJOINED)
+        refuse(errors.CAPTURE_UNJOINED)
     call.write_number(graph, capture.graph.handle or program.keep_graph(capture.graph))
-    return errors.SUCCESS
 
 
 def _status(stream: HipStream | None) -> int:
@@ -191,15 +188,15 @@ def _status(stream: HipStream | None) -> int:
     "hipError_t hipStreamGetCaptureInfo_v2_spt(void *stream, int *status, uint64_t *number, void **graph, "
     "void **nodes, size_t *count)",
 )
-def capture_info(call: HostCall, handle: int, status: int, *pointers: int) -> int:
+def capture_info(call: HostCall, handle: int, status: int, *pointers: int) -> None:
     """Write the state of a capture; the nodes are those that the next one depends on."""
     program: HipProgram = call.process
     if not status:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     stream = program.stream(handle)
     call.write_number(status, _status(stream), 4)
     if stream is None or stream.capture is None:
-        return errors.SUCCESS
+        return
     number, graph, nodes, count = (*pointers, 0, 0, 0, 0)[:4]
     if number:
         call.write_number(number, stream.capture.number)
@@ -210,17 +207,15 @@ def capture_info(call: HostCall, handle: int, status: int, *pointers: int) -> in
         call.write_number(nodes, program.place(call, struct.pack(f"<{len(handles)}Q", *handles)))
     if count:
         call.write_number(count, len(stream.last))
-    return errors.SUCCESS
 
 
 @API("hipError_t hipThreadExchangeStreamCaptureMode(int *mode)")
-async def exchange_mode(call: HostCall, pointer: int) -> int:
+async def exchange_mode(call: HostCall, pointer: int) -> None:
     mode = await call.number_at(pointer, 4) if pointer else -1
     if not GLOBAL <= mode <= RELAXED:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     call.write_number(pointer, call.thread.state.get(_MODE, GLOBAL), 4)
     call.thread.state[_MODE] = mode
-    return errors.SUCCESS
 
 
 # --- Streams ----------------------------------------------------------------------------------------------------------
@@ -231,25 +226,24 @@ async def exchange_mode(call: HostCall, pointer: int) -> int:
     "hipError_t hipStreamCreateWithFlags(void **stream, unsigned flags)",
     "hipError_t hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)",
 )
-def create_stream(call: HostCall, stream: int, flags: int = 0, priority: int = 0) -> int:
+def create_stream(call: HostCall, stream: int, flags: int = 0, priority: int = 0) -> None:
     if not stream or flags > NON_BLOCKING:
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     handle = call.process.handle()
     call.process.streams[handle] = HipStream(flags, priority)
     call.write_number(stream, handle)
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
 @API("hipError_t hipStreamDestroy(void *stream)")
-def destroy_stream(call: HostCall, handle: int) -> int:
+def destroy_stream(call: HostCall, handle: int) -> None:
     program: HipProgram = call.process
     if handle not in program.streams or handle == PER_THREAD:
-        return Failure(errors.INVALID_HANDLE)
+        refuse(errors.INVALID_HANDLE)
     capture = program.streams.pop(handle).capture
     if capture is not None:
         capture.end()
         program.captures.remove(capture)
-    return errors.SUCCESS
 
 
 @API(
@@ -258,41 +252,39 @@ def destroy_stream(call: HostCall, handle: int) -> int:
     "hipError_t hipStreamQuery(void *stream)",
     "hipError_t hipStreamQuery_spt(void *stream)",
 )
-def wait_for_stream(call: HostCall, handle: int) -> int:
+def wait_for_stream(call: HostCall, handle: int) -> None:
     stream = call.process.stream(handle)
     if stream is not None:
         check_no_capture(call, stream)
     if call.process.order is not None:
         call.process.order.synchronize(call, handle)
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
 @API("hipError_t hipDeviceSynchronize()", "hipError_t hipDeviceReset()", "hipError_t hipCtxSynchronize()")
-def synchronize(call: HostCall) -> int:
+def synchronize(call: HostCall) -> None:
     check_no_capture(call)
     if call.process.order is not None:
         call.process.order.synchronize(call)
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
 @API(
     "hipError_t hipStreamGetFlags(void *stream, unsigned *flags)",
     "hipError_t hipStreamGetFlags_spt(void *stream, unsigned *flags)",
 )
-def stream_flags(call: HostCall, handle: int, pointer: int) -> int:
+def stream_flags(call: HostCall, handle: int, pointer: int) -> None:
     stream = call.process.stream(handle)
     call.write_number(pointer, 0 if stream is None else stream.flags, 4)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipStreamGetPriority(void *stream, int *priority)",
     "hipError_t hipStreamGetPriority_spt(void *stream, int *priority)",
 )
-def stream_priority(call: HostCall, handle: int, pointer: int) -> int:
+def stream_priority(call: HostCall, handle: int, pointer: int) -> None:
     stream = call.process.stream(handle)
     call.write_number(pointer, 0 if stream is None else stream.priority, 4)
-    return errors.SUCCESS
 
 
 @API("int hipGetStreamDeviceId(void *stream)")
@@ -302,30 +294,29 @@ def device_of(_call: HostCall, _stream: int) -> int:
 
 
 @API("hipError_t hipStreamGetDevice(void *stream, int *device)")
-def stream_device(call: HostCall, handle: int, pointer: int) -> int:
+def stream_device(call: HostCall, handle: int, pointer: int) -> None:
     call.process.stream(handle)
     call.write_number(pointer, 0, 4)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipStreamAddCallback(void *stream, void *function, void *data, unsigned flags)")
-async def add_callback(call: HostCall, handle: int, function: int, data: int, _flags: int) -> int:
+async def add_callback(call: HostCall, handle: int, function: int, data: int, _flags: int) -> None:
     stream = call.process.stream(handle)
     if stream is not None:
         check_no_capture(call, stream)
     await call.invoke(function, handle, int(call.process.sticky()), data)
-    return errors.SUCCESS
 
 
 @API("hipError_t hipLaunchHostFunc(void *stream, void *function, void *data)")
 def launch_host_function(call: HostCall, handle: int, function: int, data: int) -> Any:
-    return call_host(call, function, data, handle) if function else Failure(errors.INVALID_VALUE)
+    if not function:
+        refuse(errors.INVALID_VALUE)
+    return call_host(call, function, data, handle)
 
 
 @streamed(HOST_CALL)
-async def call_host(call: HostCall, function: int, data: int, _stream: int = 0) -> int:
+async def call_host(call: HostCall, function: int, data: int, _stream: int = 0) -> None:
     await call.invoke(function, data)
-    return errors.SUCCESS
 
 
 _MEETS: dict[int, Callable[[int, int], bool]] = {
@@ -348,35 +339,34 @@ def _value_size(call: HostCall) -> int:
 def write_value(call: HostCall, stream: int, pointer: int, value: int, _flags: int) -> Any:
     size = _value_size(call)
     if not call.process.device.memory_at(pointer, size):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     return _write_value(call, pointer, value, size, stream)
 
 
 @streamed(MEMSET)
-def _write_value(call: HostCall, pointer: int, value: int, size: int, _stream: int = 0) -> int:
+def _write_value(call: HostCall, pointer: int, value: int, size: int, _stream: int = 0) -> None:
     call.write_number(pointer, value, size)
     if pointer in call.process.device.arena:
         call.process.device.define(pointer, size)
-    return errors.SUCCESS
 
 
 @API(
     "hipError_t hipStreamWaitValue32(void *stream, void *pointer, unsigned value, unsigned flags, unsigned mask)",
     "hipError_t hipStreamWaitValue64(void *stream, void *pointer, uint64_t value, unsigned flags, uint64_t mask)",
 )
-async def wait_value(call: HostCall, handle: int, pointer: int, value: int, flags: int, mask: int) -> int:
+async def wait_value(call: HostCall, handle: int, pointer: int, value: int, flags: int, mask: int) -> None:
     """Wait for a value, which an earlier call must have written: streams do nothing later."""
     stream, size = call.process.stream(handle), _value_size(call)
     if flags not in _MEETS or not call.process.device.memory_at(pointer, size):
-        return Failure(errors.INVALID_VALUE)
+        refuse(errors.INVALID_VALUE)
     if stream is not None:
         check_no_capture(call, stream)
     found = await call.number_at(pointer, size)
     if not _MEETS[flags](found & mask, value & mask):
         message = f"a stream waits for {value:#x} at {pointer:#x}, which nothing has written yet: there is {found:#x}"
         call.process.problem("not-supported", message, call)
-        return Failure(errors.NOT_SUPPORTED)
-    return int(call.process.sticky())
+        refuse(errors.NOT_SUPPORTED)
+    call.process.check_device()
 
 
 # --- Events -----------------------------------------------------------------------------------------------------------
@@ -388,16 +378,15 @@ def _event(call: HostCall, handle: int) -> HipEvent:
 
 
 @API("hipError_t hipEventCreate(void **event)", "hipError_t hipEventCreateWithFlags(void **event, unsigned flags)")
-def create_event(call: HostCall, event: int, *_flags: int) -> int:
+def create_event(call: HostCall, event: int, *_flags: int) -> None:
     call.write_number(event, call.process.keep(HipEvent()))
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
 @API("hipError_t hipEventDestroy(void *event)")
-def destroy_event(call: HostCall, event: int) -> int:
+def destroy_event(call: HostCall, event: int) -> None:
     _event(call, event)
     del call.process.objects[event]
-    return errors.SUCCESS
 
 
 @API(
@@ -405,37 +394,37 @@ def destroy_event(call: HostCall, event: int) -> int:
     "hipError_t hipEventRecord_spt(void *event, void *stream)",
     "hipError_t hipEventRecordWithFlags(void *event, void *stream, unsigned flags)",
 )
-def record_event(call: HostCall, handle: int, stream: int, _flags: int = 0) -> int:
+def record_event(call: HostCall, handle: int, stream: int, _flags: int = 0) -> None:
     """Record an event; in a capture it stands for the nodes so far."""
     event, on = _event(call, handle), stream_for_work(call, stream)
     if on is not None and on.capture is not None:
         event.captured = on.capture, [*on.last]
-        return errors.SUCCESS
-    return record(call, handle, stream)
+    else:
+        record(call, handle, stream)
 
 
-def record(call: HostCall, handle: int, stream: int = 0) -> int:
+def record(call: HostCall, handle: int, stream: int = 0) -> None:
     """Record an event now."""
     event = _event(call, handle)
     if call.process.order is not None:
         call.process.order.record(call, event, stream)
     event.recorded, event.captured = call.process.now(), None
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
-def wait(call: HostCall, handle: int, stream: int = 0) -> int:
+def wait(call: HostCall, handle: int, stream: int = 0) -> None:
     """Let a stream wait for an event, which has been recorded."""
     event = _event(call, handle)
     if call.process.order is not None:
         call.process.order.wait(call, event, stream)
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
 @API(
     "hipError_t hipStreamWaitEvent(void *stream, void *event, unsigned flags)",
     "hipError_t hipStreamWaitEvent_spt(void *stream, void *event, unsigned flags)",
 )
-def wait_for_event(call: HostCall, stream: int, handle: int, _flags: int) -> int:
+def wait_for_event(call: HostCall, stream: int, handle: int, _flags: int) -> None:
     """Let a stream wait for an event, by which it joins the capture of that event."""
     event = _event(call, handle)
     on = call.process.stream(stream)
@@ -444,34 +433,35 @@ def wait_for_event(call: HostCall, stream: int, handle: int, _flags: int) -> int
             on.capture.is_valid = False
             message = "a stream that captures waits for an event of another stream: hipErrorStreamCaptureIsolation"
             call.process.problem("capture", message, call)
-            return Failure(errors.CAPTURE_ISOLATION)
-        return wait(call, handle, stream)
+            refuse(errors.CAPTURE_ISOLATION)
+        wait(call, handle, stream)
+        return
     capture, nodes = event.captured
     if on is None:
-        raise _refused(call, [capture], "the legacy stream is used", errors.CAPTURE_IMPLICIT)
+        _refuse_captures(call, [capture], "the legacy stream is used", errors.CAPTURE_IMPLICIT)
     if on.capture not in (None, capture):
-        return Failure(errors.CAPTURE_MERGE)
+        refuse(errors.CAPTURE_MERGE)
     if on.capture is None:
         on.capture = capture
         capture.streams.append(on)
     on.last = [*dict.fromkeys((*on.last, *nodes))]
-    return errors.SUCCESS
 
 
 @API("hipError_t hipEventSynchronize(void *event)", "hipError_t hipEventQuery(void *event)")
-def wait_for_record(call: HostCall, handle: int) -> int:
+def wait_for_record(call: HostCall, handle: int) -> None:
     event = _event(call, handle)
     if event.captured is not None and event.captured[0] in call.process.captures:
-        raise _refused(call, [event.captured[0]], "an event that it has recorded is waited for", errors.CAPTURED_EVENT)
+        _refuse_captures(
+            call, [event.captured[0]], "an event that it has recorded is waited for", errors.CAPTURED_EVENT
+        )
     if call.process.order is not None:
         call.process.order.synchronize(call, event=event)
-    return int(call.process.sticky())
+    call.process.check_device()
 
 
 @API("hipError_t hipEventElapsedTime(float *milliseconds, void *start, void *stop)")
-def elapsed(call: HostCall, milliseconds: int, start: int, stop: int) -> int:
+def elapsed(call: HostCall, milliseconds: int, start: int, stop: int) -> None:
     begun, ended = (_event(call, event).recorded for event in (start, stop))
     if begun is None or ended is None:
-        return Failure(errors.INVALID_HANDLE)
+        refuse(errors.INVALID_HANDLE)
     call.write(milliseconds, struct.pack("<f", ended - begun))
-    return errors.SUCCESS

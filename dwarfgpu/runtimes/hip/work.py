@@ -153,7 +153,7 @@ class HipEvent:
     """The capture that it belongs to, with the nodes that it stands behind."""
 
 
-async def run_graph(call: HostCall, graph: Graph, _stream: int = 0) -> Any:
+async def run_graph(call: HostCall, graph: Graph, _stream: int = 0) -> None:
     """Do what the nodes of a graph say."""
     has_copied = True  # perhaps: this may be a part of another graph
     for node in graph.in_order() or ():
@@ -167,7 +167,4 @@ async def run_graph(call: HostCall, graph: Graph, _stream: int = 0) -> Any:
             has_copied = False
         result = node.function(call.at(node.frames or call.frames), *node.arguments)
         if inspect.iscoroutine(result):
-            result = await result
-        if result:
-            return result
-    return 0
+            await result

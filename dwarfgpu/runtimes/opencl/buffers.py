@@ -133,12 +133,12 @@ def inherited_flags(call: HostCall, parent: ClMemory, flags: int) -> int:
 
 
 @API("int clSetMemObjectDestructorCallback(void *object, void *function, void *data)")
-async def memory_ends_with(call: HostCall, handle: int, function: int, data: int) -> int:
-    return await ends_with(call, call.process.find(call, handle, ClMemory), function, data)
+async def memory_ends_with(call: HostCall, handle: int, function: int, data: int) -> None:
+    await ends_with(call, call.process.find(call, handle, ClMemory), function, data)
 
 
 @API("int clGetMemObjectInfo(void *object, unsigned wanted, size_t size, void *value, size_t *needed)")
-def memory_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def memory_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     memory = call.process.find(call, handle, ClMemory)
     answers: Answers = {
         0x1100: half_word(memory.kind),
@@ -153,7 +153,7 @@ def memory_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x1109: half_word(memory.is_shared),
         0x110A: memory.properties,
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 # --- Copies -----------------------------------------------------------------------------------------------------------

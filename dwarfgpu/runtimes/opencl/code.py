@@ -426,7 +426,7 @@ def names_of(code: ClCode) -> list[str]:
 
 
 @API("int clGetProgramInfo(void *program, unsigned wanted, size_t size, void *value, size_t *needed)")
-async def program_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+async def program_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
     count = len(code.builds)
@@ -439,7 +439,7 @@ async def program_info(call: HostCall, handle: int, wanted: int, size: int, valu
                 call.write(pointer, build.binary)
         if needed:
             call.write_number(needed, 8 * count)
-        return ClError.SUCCESS
+        return
     if wanted in (0x1167, 0x1168) and code.module is None:
         refuse(ClError.INVALID_PROGRAM_EXECUTABLE, f"{program.named(code)} is not built")
     names = names_of(code)
@@ -456,13 +456,13 @@ async def program_info(call: HostCall, handle: int, wanted: int, size: int, valu
         0x116A: half_word(0),
         0x116B: half_word(0),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 @API(
     "int clGetProgramBuildInfo(void *program, void *device, unsigned wanted, size_t size, void *value, size_t *needed)"
 )
-def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
+def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> None:
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
     build = code.builds.get(program.find(call, device, ClDevice))
@@ -475,7 +475,7 @@ def build_info(call: HostCall, handle: int, device: int, wanted: int, size: int,
         0x1184: half_word(build.kind),
         0x1185: lambda: word(_size_of_variables(build)),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 def _size_of_variables(build: ClBuild) -> int:
@@ -496,7 +496,7 @@ def ends_with(call: HostCall, handle: int, *_more: int) -> int:
 
 
 @API("int clSetProgramSpecializationConstant(void *program, unsigned number, size_t size, const void *value)")
-async def specialize(call: HostCall, handle: int, number: int, size: int, value: int) -> int:
+async def specialize(call: HostCall, handle: int, number: int, size: int, value: int) -> None:
     program: OpenClProgram = call.process
     code = program.find(call, handle, ClCode)
     if find_translator() is None:
@@ -509,4 +509,3 @@ async def specialize(call: HostCall, handle: int, number: int, size: int, value:
     if size != room or not value:
         refuse(ClError.INVALID_VALUE, f"specialization constant {number} has {room} bytes, and {size} are given")
     code.constants[number] = await call.read(value, size)
-    return ClError.SUCCESS

@@ -42,9 +42,9 @@ def enqueues(kind: int, *prototypes: str) -> Callable[[Callable[..., Any]], Call
 
     def declared(function: Callable[..., Any]) -> Callable[..., Any]:
         @API(*prototypes)
-        async def enqueue(call: HostCall, queue: int, *arguments: Any) -> int:
+        async def enqueue(call: HostCall, queue: int, *arguments: Any) -> None:
             *own, count, waits, event = arguments
-            return await put(call, queue, kind, lambda on: function(call, on, *own), count, waits, event)
+            await put(call, queue, kind, lambda on: function(call, on, *own), count, waits, event)
 
         return function
 
@@ -59,7 +59,7 @@ async def put(
     count: int = 0,
     waits: int = 0,
     event: int = 0,
-) -> int:
+) -> None:
     """Enqueue a command; ``make`` returns its `Work`."""
     program: OpenClProgram = call.process
     queue = program.find(call, handle, ClQueue)
@@ -69,7 +69,6 @@ async def put(
         work = await work
     command = ClCommand(queue, kind, call, events, work)
     await program.enqueue(call, command, event, is_blocking=work.is_blocking)
-    return ClError.SUCCESS
 
 
 async def _wait_list(call: HostCall, context: ClContext, count: int, pointer: int) -> list[ClEvent]:
@@ -108,22 +107,22 @@ def bar(_call: HostCall, _queue: ClQueue) -> ClWork:
 
 
 @API("int clEnqueueMarker(void *queue, void **event)")
-async def mark_end(call: HostCall, queue: int, event: int) -> int:
+async def mark_end(call: HostCall, queue: int, event: int) -> None:
     if not event:
         refuse(ClError.INVALID_VALUE, "there is no room for the event of the marker")
-    return await put(call, queue, MARKER, lambda _queue: ClWork(is_barrier=True), event=event)
+    await put(call, queue, MARKER, lambda _queue: ClWork(is_barrier=True), event=event)
 
 
 @API("int clEnqueueBarrier(void *queue)")
-async def bar_end(call: HostCall, queue: int) -> int:
-    return await put(call, queue, BARRIER, lambda _queue: ClWork(is_barrier=True))
+async def bar_end(call: HostCall, queue: int) -> None:
+    await put(call, queue, BARRIER, lambda _queue: ClWork(is_barrier=True))
 
 
 @API("int clEnqueueWaitForEvents(void *queue, unsigned count, const void *events)")
-async def bar_until(call: HostCall, queue: int, count: int, events: int) -> int:
+async def bar_until(call: HostCall, queue: int, count: int, events: int) -> None:
     if not count or not events:
         refuse(ClError.INVALID_VALUE, "no event is given")
-    return await put(call, queue, BARRIER, lambda _queue: ClWork(is_barrier=True), count, events)
+    await put(call, queue, BARRIER, lambda _queue: ClWork(is_barrier=True), count, events)
 
 
 @enqueues(
@@ -176,25 +175,23 @@ async def run_native(
 
 
 @API("int clFlush(void *queue)")
-async def flush(call: HostCall, handle: int) -> int:
+async def flush(call: HostCall, handle: int) -> None:
     call.process.find(call, handle, ClQueue)
     await call.process.advance(call)
-    return ClError.SUCCESS
 
 
 @API("int clFinish(void *queue)")
-async def finish(call: HostCall, handle: int) -> int:
+async def finish(call: HostCall, handle: int) -> None:
     program: OpenClProgram = call.process
     queue = program.find(call, handle, ClQueue)
     await program.wait_for(call, queue.commands)
     if program.order is not None:
         program.order.finish(queue)
     program.check_device()
-    return ClError.SUCCESS
 
 
 @API("int clWaitForEvents(unsigned count, const void *events)")
-async def wait_for_events(call: HostCall, count: int, pointer: int) -> int:
+async def wait_for_events(call: HostCall, count: int, pointer: int) -> None:
     program: OpenClProgram = call.process
     if not count or not pointer:
         refuse(ClError.INVALID_VALUE, "no event is given")
@@ -205,7 +202,6 @@ async def wait_for_events(call: HostCall, count: int, pointer: int) -> int:
     program.know(*(event.clock for event in events))
     if any(event.status < 0 for event in events):
         refuse(ClError.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-    return ClError.SUCCESS
 
 
 # --- Events -----------------------------------------------------------------------------------------------------------
@@ -218,7 +214,7 @@ def create_event(call: HostCall, context: int) -> ClEvent:
 
 
 @API("int clSetUserEventStatus(void *event, int status)")
-async def set_status(call: HostCall, handle: int, status: int) -> int:
+async def set_status(call: HostCall, handle: int, status: int) -> None:
     program: OpenClProgram = call.process
     event = program.find(call, handle, ClEvent)
     if event.command is not None:
@@ -232,11 +228,10 @@ async def set_status(call: HostCall, handle: int, status: int) -> int:
         program.order.set_by_host(event)
     program.call_back(event)
     await program.advance(call)
-    return ClError.SUCCESS
 
 
 @API("int clGetEventInfo(void *event, unsigned wanted, size_t size, void *value, size_t *needed)")
-async def event_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+async def event_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     program: OpenClProgram = call.process
     event = program.find(call, handle, ClEvent)
     await program.advance(call, filter(None, [event.command]))
@@ -249,21 +244,21 @@ async def event_info(call: HostCall, handle: int, wanted: int, size: int, value:
         0x11D3: lambda: half_word(SUBMITTED if event.status == QUEUED else event.status),
         0x11D4: word(event.context.handle),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 @API("int clGetEventProfilingInfo(void *event, unsigned wanted, size_t size, void *value, size_t *needed)")
-def profile(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def profile(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     """Answer by the clock of the program, on which a kernel takes a nanosecond for each instruction of a wave."""
     event = call.process.find(call, handle, ClEvent)
     if event.command is None or not event.command.queue.flags & PROFILING or event.status != COMPLETE:
         refuse(ClError.PROFILING_INFO_NOT_AVAILABLE)
     times = (*event.command.times, event.command.times[3])
-    return answer(call, {0x1280 + row: word(time) for row, time in enumerate(times)}, wanted, size, value, needed)
+    answer(call, {0x1280 + row: word(time) for row, time in enumerate(times)}, wanted, size, value, needed)
 
 
 @API("int clSetEventCallback(void *event, int state, void *function, void *data)")
-async def call_at(call: HostCall, handle: int, state: int, function: int, data: int) -> int:
+async def call_at(call: HostCall, handle: int, state: int, function: int, data: int) -> None:
     program: OpenClProgram = call.process
     event = program.find(call, handle, ClEvent)
     if not function or not COMPLETE <= state <= SUBMITTED:
@@ -271,7 +266,6 @@ async def call_at(call: HostCall, handle: int, state: int, function: int, data: 
     await program.begin_callbacks(call)
     event.callbacks.append((state, function, data))
     program.call_back(event)
-    return ClError.SUCCESS
 
 
 @API("int dwarfgpu_callbacks()")

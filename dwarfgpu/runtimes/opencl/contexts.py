@@ -205,7 +205,7 @@ def creates(*prototypes: str) -> Callable[[Callable[..., Any]], Callable[..., An
     return declared
 
 
-def list_out(call: HostCall, found: list[int], room: int, pointer: int, count: int) -> int:
+def list_out(call: HostCall, found: list[int], room: int, pointer: int, count: int) -> None:
     """Write handles, as many as there is room for, and how many there are."""
     if (pointer and not room) or not (pointer or count):
         refuse(ClError.INVALID_VALUE, "there is no room for an answer")
@@ -213,7 +213,6 @@ def list_out(call: HostCall, found: list[int], room: int, pointer: int, count: i
         call.write(pointer, word(*found[:room]))
     if count:
         call.write_number(count, len(found), 4)
-    return ClError.SUCCESS
 
 
 async def properties_at(call: HostCall, pointer: int) -> list[int]:
@@ -236,14 +235,14 @@ async def properties_at(call: HostCall, pointer: int) -> list[int]:
 )
 def platforms(
     call: HostCall, dispatch: int, starts_callbacks: int, exits: int, room: int, pointer: int, count: int
-) -> int:
+) -> None:
     """Return the platform; the door says where its functions are."""
     program: OpenClProgram = call.process
     if not program.dispatch:
         program.dispatch, program.starts_callbacks, program.exits = dispatch, starts_callbacks, exits
         for each in (program.platform, *program.devices):
             program.keep(call, each)
-    return list_out(call, [program.platform.handle], room, pointer, count)
+    list_out(call, [program.platform.handle], room, pointer, count)
 
 
 def platform_of(call: HostCall, handle: int) -> ClPlatform:
@@ -253,9 +252,9 @@ def platform_of(call: HostCall, handle: int) -> ClPlatform:
 
 
 @API("int clGetPlatformInfo(void *platform, unsigned wanted, size_t size, void *value, size_t *needed)")
-def platform_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def platform_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     platform_of(call, handle)
-    return answer(call, _PLATFORM_ANSWERS, wanted, size, value, needed)
+    answer(call, _PLATFORM_ANSWERS, wanted, size, value, needed)
 
 
 def _devices(call: HostCall, kinds: int) -> list[ClDevice]:
@@ -266,18 +265,18 @@ def _devices(call: HostCall, kinds: int) -> list[ClDevice]:
 
 
 @API("int clGetDeviceIDs(void *platform, uint64_t kinds, unsigned room, void **devices, unsigned *count)")
-def devices(call: HostCall, platform: int, kinds: int, room: int, pointer: int, count: int) -> int:
+def devices(call: HostCall, platform: int, kinds: int, room: int, pointer: int, count: int) -> None:
     platform_of(call, platform)
     found = _devices(call, kinds)
     if not found:
         if count:
             call.write_number(count, 0, 4)
-        return ClFailure(ClError.DEVICE_NOT_FOUND)
-    return list_out(call, [each.handle for each in found], room, pointer, count)
+        refuse(ClError.DEVICE_NOT_FOUND)
+    list_out(call, [each.handle for each in found], room, pointer, count)
 
 
 @API("int clGetDeviceInfo(void *device, unsigned wanted, size_t size, void *value, size_t *needed)")
-def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     program: OpenClProgram = call.process
     device = program.find(call, handle, ClDevice)
     own = {
@@ -286,7 +285,7 @@ def device_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x102D: text(f"{dwarfgpu.__version__} -O{program.level}"),  # programs keep binaries by it
     }
     with_il = _WITH_IL if wanted in _WITH_IL and find_translator() is not None else {}
-    return answer(call, {**DEVICE_ANSWERS, **own, **with_il}, wanted, size, value, needed)
+    answer(call, {**DEVICE_ANSWERS, **own, **with_il}, wanted, size, value, needed)
 
 
 @API("int clCreateSubDevices(void *device, const void *properties, unsigned room, void **devices, unsigned *count)")
@@ -296,32 +295,29 @@ def divide(call: HostCall, handle: int, *_more: int) -> int:
 
 
 @API("int clRetainDevice(void *device)", "int clReleaseDevice(void *device)")
-def count_device(call: HostCall, handle: int) -> int:
+def count_device(call: HostCall, handle: int) -> None:
     """Do nothing: devices that are no part of another are not counted."""
     call.process.find(call, handle, ClDevice)
-    return ClError.SUCCESS
 
 
 @API("int clGetDeviceAndHostTimer(void *device, uint64_t *of_device, uint64_t *of_host)")
-def timers(call: HostCall, handle: int, *pointers: int) -> int:
+def timers(call: HostCall, handle: int, *pointers: int) -> None:
     call.process.find(call, handle, ClDevice)
     if not all(pointers):
         refuse(ClError.INVALID_VALUE, "there is no room for a time")
     now = call.process.now()
     for pointer in pointers:
         call.write_number(pointer, now)
-    return ClError.SUCCESS
 
 
 @API("int clGetHostTimer(void *device, uint64_t *time)")
-def timer(call: HostCall, handle: int, pointer: int) -> int:
-    return int(timers(call, handle, pointer))
+def timer(call: HostCall, handle: int, pointer: int) -> None:
+    timers(call, handle, pointer)
 
 
 @API("int clUnloadPlatformCompiler(void *platform)", "int clUnloadCompiler()")
-def unload(_call: HostCall, _platform: int = 0) -> int:
+def unload(_call: HostCall, _platform: int = 0) -> None:
     """Keep the compiler: it is a program of the user."""
-    return ClError.SUCCESS
 
 
 # --- Contexts ---------------------------------------------------------------------------------------------------------
@@ -364,7 +360,7 @@ async def create_context_by_type(call: HostCall, properties: int, kinds: int, no
 
 
 @API("int clGetContextInfo(void *context, unsigned wanted, size_t size, void *value, size_t *needed)")
-def context_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def context_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     context = call.process.find(call, handle, ClContext)
     answers: Answers = {
         0x1080: half_word(context.references),
@@ -372,21 +368,20 @@ def context_info(call: HostCall, handle: int, wanted: int, size: int, value: int
         0x1082: context.properties,
         0x1083: half_word(len(context.devices)),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
-async def ends_with(call: HostCall, found: Any, function: int, data: int) -> int:
+async def ends_with(call: HostCall, found: Any, function: int, data: int) -> None:
     """Let a function be called when an object ends."""
     if not function:
         refuse(ClError.INVALID_VALUE, "there is no function to call")
     await call.process.begin_callbacks(call)
     found.ending.append((function, data))
-    return ClError.SUCCESS
 
 
 @API("int clSetContextDestructorCallback(void *context, void *function, void *data)")
-async def context_ends_with(call: HostCall, handle: int, function: int, data: int) -> int:
-    return await ends_with(call, call.process.find(call, handle, ClContext), function, data)
+async def context_ends_with(call: HostCall, handle: int, function: int, data: int) -> None:
+    await ends_with(call, call.process.find(call, handle, ClContext), function, data)
 
 
 # --- Queues -----------------------------------------------------------------------------------------------------------
@@ -427,7 +422,7 @@ def _queue(call: HostCall, context: int, device: int, flags: int, properties: by
 
 
 @API("int clGetCommandQueueInfo(void *queue, unsigned wanted, size_t size, void *value, size_t *needed)")
-def queue_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def queue_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     queue = call.process.find(call, handle, ClQueue)
     answers: dict[int, bytes] = {
         0x1090: word(queue.context.handle),
@@ -439,7 +434,7 @@ def queue_info(call: HostCall, handle: int, wanted: int, size: int, value: int, 
     }
     if wanted == _QUEUE_SIZE:
         refuse(ClError.INVALID_COMMAND_QUEUE, "the queue is none on the device")
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 @API("int clSetCommandQueueProperty(void *queue, uint64_t flags, int is_on, uint64_t *before)")
@@ -465,18 +460,16 @@ _COUNTED: tuple[tuple[str, type[ClObject]], ...] = (
 
 def _count(name: str, kind: type[ClObject]) -> None:
     @API(f"int clRetain{name}(void *object)")
-    def retain(call: HostCall, handle: int) -> int:
+    def retain(call: HostCall, handle: int) -> None:
         call.process.find(call, handle, kind).references += 1
-        return ClError.SUCCESS
 
     @API(f"int clRelease{name}(void *object)")
-    async def release(call: HostCall, handle: int) -> int:
+    async def release(call: HostCall, handle: int) -> None:
         program: OpenClProgram = call.process
         found = program.find(call, handle, kind)
         if isinstance(found, ClQueue):
             await program.advance(call)  # it is flushed
         program.release(call, found)
-        return ClError.SUCCESS
 
 
 for _name, _kind in _COUNTED:

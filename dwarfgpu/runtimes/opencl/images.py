@@ -227,7 +227,7 @@ def _form(
     "int clGetSupportedImageFormats(void *context, uint64_t flags, unsigned kind, unsigned room, void *formats, "
     "unsigned *count)"
 )
-def formats(call: HostCall, context: int, flags: int, kind: int, room: int, pointer: int, count: int) -> int:
+def formats(call: HostCall, context: int, flags: int, kind: int, room: int, pointer: int, count: int) -> None:
     call.process.find(call, context, ClContext)
     check_flags(flags & ~(USE_HOST | COPY_HOST | KERNEL_READ_WRITE), 0)
     if kind not in range(0x10F1, 0x10F7) or (pointer and not room):
@@ -236,11 +236,10 @@ def formats(call: HostCall, context: int, flags: int, kind: int, room: int, poin
         call.write(pointer, b"".join(half_word(*pair) for pair in _FORMATS[:room]))
     if count:
         call.write_number(count, len(_FORMATS), 4)
-    return ClError.SUCCESS
 
 
 @API("int clGetImageInfo(void *image, unsigned wanted, size_t size, void *value, size_t *needed)")
-def image_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def image_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     memory = call.process.find(call, handle, ClMemory)
     form = _form_of(call, memory)
     has_slices = form.kind in (IMAGE_3D, IMAGE_2D_ARRAY, IMAGE_1D_ARRAY)
@@ -257,7 +256,7 @@ def image_info(call: HostCall, handle: int, wanted: int, size: int, value: int, 
         0x1119: half_word(0),
         0x111A: half_word(0),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 def _form_of(call: HostCall, memory: ClMemory) -> ImageForm:
@@ -524,7 +523,7 @@ def flags_of(sampler: ClSampler) -> int:
 
 
 @API("int clGetSamplerInfo(void *sampler, unsigned wanted, size_t size, void *value, size_t *needed)")
-def sampler_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def sampler_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     sampler = call.process.find(call, handle, ClSampler)
     answers: Answers = {
         0x1150: half_word(sampler.references),
@@ -534,4 +533,4 @@ def sampler_info(call: HostCall, handle: int, wanted: int, size: int, value: int
         0x1154: half_word(sampler.filter),
         0x1158: sampler.properties,
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)

@@ -39,20 +39,15 @@ def named_versions(*rows: tuple[int, str]) -> bytes:
     return b"".join(half_word(number) + name.encode().ljust(64, b"\0") for number, name in rows)
 
 
-def answer(call: HostCall, answers: Answers, wanted: int, size: int, pointer: int, needed: int) -> int:
+def answer(call: HostCall, answers: Answers, wanted: int, size: int, pointer: int, needed: int) -> None:
     """Write what is asked for, and its size; programs ask for what other vendors have, so that is no misuse."""
     found = answers.get(wanted)
     if found is None:
         refuse(ClError.INVALID_VALUE)
-    return written(call, found if isinstance(found, bytes) else found(), size, pointer, needed)
-
-
-def written(call: HostCall, content: bytes, size: int, pointer: int, needed: int) -> int:
-    """Write an answer and its size."""
+    content = found if isinstance(found, bytes) else found()
     if pointer:
         if size < len(content):
             refuse(ClError.INVALID_VALUE, f"the answer has {len(content)} bytes, and there is room for {size}")
         call.write(pointer, content)
     if needed:
         call.write_number(needed, len(content))
-    return ClError.SUCCESS

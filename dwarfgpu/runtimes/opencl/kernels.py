@@ -71,7 +71,7 @@ async def create_kernel(call: HostCall, handle: int, name: int) -> ClKernel:
 
 
 @API("int clCreateKernelsInProgram(void *program, unsigned room, void **kernels, unsigned *count)")
-def create_kernels(call: HostCall, handle: int, room: int, pointer: int, count: int) -> int:
+def create_kernels(call: HostCall, handle: int, room: int, pointer: int, count: int) -> None:
     code = call.process.find(call, handle, ClCode)
     names = names_of(code)
     if code.module is None:
@@ -80,10 +80,9 @@ def create_kernels(call: HostCall, handle: int, room: int, pointer: int, count: 
         refuse(ClError.INVALID_VALUE, f"there is room for {room} of {len(names)} kernels")
     if pointer:
         made = [_kernel(call, code, name).handle for name in names]
-        return list_out(call, made, room, pointer, count)
-    if count:
+        list_out(call, made, room, pointer, count)
+    elif count:
         call.write_number(count, len(names), 4)
-    return ClError.SUCCESS
 
 
 @creates("void *clCloneKernel(void *kernel, int *error)")
@@ -115,7 +114,7 @@ def _named(kernel: ClKernel, number: int) -> str:
 
 
 @API("int clSetKernelArg(void *kernel, unsigned number, size_t size, const void *value)")
-async def set_argument(call: HostCall, handle: int, number: int, size: int, value: int) -> int:
+async def set_argument(call: HostCall, handle: int, number: int, size: int, value: int) -> None:
     program: OpenClProgram = call.process
     kernel = program.find(call, handle, ClKernel)
     argument = _argument(call, kernel, number)
@@ -126,7 +125,7 @@ async def set_argument(call: HostCall, handle: int, number: int, size: int, valu
         if not size:
             refuse(ClError.INVALID_ARG_SIZE, f"{what} is in local memory, and is given no size")
         kernel.values[number] = size
-        return ClError.SUCCESS
+        return
     is_memory, is_sampler = argument.value_kind in _MEMORY, argument.value_kind == "sampler"
     wanted = 8 if is_memory or is_sampler else argument.size or 0
     if size != wanted:
@@ -137,7 +136,7 @@ async def set_argument(call: HostCall, handle: int, number: int, size: int, valu
         if not is_memory or argument.value_kind == "image":
             refuse(ClError.INVALID_ARG_VALUE, f"{what} is given no value")
         kernel.values[number] = bytes(8)
-        return ClError.SUCCESS
+        return
     content = await call.read(value, size)
     if is_sampler:
         kernel.values[number] = program.find(call, int.from_bytes(content, "little"), ClSampler)
@@ -145,7 +144,6 @@ async def set_argument(call: HostCall, handle: int, number: int, size: int, valu
         kernel.values[number] = _memory(call, int.from_bytes(content, "little"), argument, what)
     else:
         kernel.values[number] = content
-    return ClError.SUCCESS
 
 
 def _memory(call: HostCall, handle: int, argument: KernelArgument, what: str) -> ClMemory | bytes:
@@ -167,22 +165,20 @@ def _memory(call: HostCall, handle: int, argument: KernelArgument, what: str) ->
 
 
 @API("int clSetKernelArgSVMPointer(void *kernel, unsigned number, const void *pointer)")
-def set_pointer(call: HostCall, handle: int, number: int, pointer: int) -> int:
+def set_pointer(call: HostCall, handle: int, number: int, pointer: int) -> None:
     kernel = call.process.find(call, handle, ClKernel)
     if _argument(call, kernel, number).value_kind != "global_buffer":
         refuse(ClError.INVALID_ARG_VALUE, f"{_named(kernel, number)} is no pointer")
     kernel.values[number] = word(pointer)
-    return ClError.SUCCESS
 
 
 @API("int clSetKernelExecInfo(void *kernel, unsigned wanted, size_t size, const void *value)")
-def set_use(call: HostCall, handle: int, wanted: int, size: int, value: int) -> int:
+def set_use(call: HostCall, handle: int, wanted: int, size: int, value: int) -> None:
     """Do nothing: all shared memory can be reached."""
     call.process.find(call, handle, ClKernel)
     is_empty = wanted == _POINTERS and not size and not value
     if wanted not in (_POINTERS, _FINE_SYSTEM) or not ((size and value) or is_empty):
         refuse(ClError.INVALID_VALUE, f"{wanted:#x} is nothing that a kernel can be told")
-    return ClError.SUCCESS
 
 
 # --- What is known of kernels -----------------------------------------------------------------------------------------
@@ -204,7 +200,7 @@ def _attributes(kernel: ModuleKernel) -> str:
 
 
 @API("int clGetKernelInfo(void *kernel, unsigned wanted, size_t size, void *value, size_t *needed)")
-def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> int:
+def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int, needed: int) -> None:
     kernel = call.process.find(call, handle, ClKernel)
     answers: Answers = {
         0x1190: text(kernel.kernel.name),
@@ -214,11 +210,11 @@ def kernel_info(call: HostCall, handle: int, wanted: int, size: int, value: int,
         0x1194: word(kernel.code.handle),
         0x1195: lambda: text(_attributes(kernel.kernel)),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 @API("int clGetKernelArgInfo(void *kernel, unsigned number, unsigned wanted, size_t size, void *value, size_t *needed)")
-def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: int, value: int, needed: int) -> int:
+def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: int, value: int, needed: int) -> None:
     kernel = call.process.find(call, handle, ClKernel)
     argument = _argument(call, kernel, number)
     flags = (argument.is_const, _CONST), (argument.is_restrict, _RESTRICT), (argument.is_volatile, _VOLATILE)
@@ -232,7 +228,7 @@ def argument_info(call: HostCall, handle: int, number: int, wanted: int, size: i
         0x1199: word(sum(bit for is_set, bit in flags if is_set)),
         0x119A: text(argument.name or ""),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 def _group_limit(kernel: ModuleKernel) -> int:
@@ -270,7 +266,7 @@ def _local_size(kernel: ClKernel, on: ModuleKernel) -> int:
     "int clGetKernelWorkGroupInfo(void *kernel, void *device, unsigned wanted, size_t size, void *value, "
     "size_t *needed)"
 )
-def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> int:
+def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int, value: int, needed: int) -> None:
     kernel = call.process.find(call, handle, ClKernel)
     on = _on(call, kernel, device)
     metadata = metadata_of(on)
@@ -282,7 +278,7 @@ def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int,
         0x11B3: word(_wave(on)),
         0x11B4: word(private),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 @API(
@@ -294,7 +290,7 @@ def group_info(call: HostCall, handle: int, device: int, wanted: int, size: int,
 async def sub_group_info(
     call: HostCall, handle: int, device: int, wanted: int, input_size: int, pointer: int, size: int, value: int,
     needed: int,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     program: OpenClProgram = call.process
     kernel = program.find(call, handle, ClKernel)
     on = _on(call, kernel, device)
@@ -311,14 +307,14 @@ async def sub_group_info(
         0x11B9: word(-(-limit // wave)),
         0x11BA: word(0),
     }
-    return answer(call, answers, wanted, size, value, needed)
+    answer(call, answers, wanted, size, value, needed)
 
 
 @API(
     "int clGetKernelSuggestedLocalWorkSizeKHR(void *queue, void *kernel, unsigned axes, const void *offset, "
     "const void *range, void *size)"
 )
-async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: int, pointer: int, target: int) -> int:
+async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: int, pointer: int, target: int) -> None:
     program: OpenClProgram = call.process
     on = program.find(call, queue, ClQueue).device
     kernel = program.find(call, handle, ClKernel)
@@ -326,7 +322,6 @@ async def suggest(call: HostCall, queue: int, handle: int, axes: int, _offset: i
         refuse(ClError.INVALID_VALUE, "a range and room for a size are needed")
     grid = await program.words_at(call, pointer, axes)
     call.write(target, word(*_chosen(kernel, _on(call, kernel, on.handle), grid)))
-    return ClError.SUCCESS
 
 
 # --- Execution --------------------------------------------------------------------------------------------------------

@@ -231,9 +231,6 @@ class OpenClProgram(CallingProgram):
         """Return the number of programs that are made of a source or a binary."""
         return self.sources.setdefault(content, len(self.sources) + 1)
 
-    def retain(self, found: ClObject) -> None:
-        found.references += 1
-
     def release(self, call: HostCall, found: ClObject) -> None:
         """Remove a reference; what has none is ended as soon as no command uses it."""
         found.references -= 1
