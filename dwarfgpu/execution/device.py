@@ -341,6 +341,11 @@ class Device:
         return WaveRounds(self, compiled, limit)
 
     @property
+    def is_due(self) -> bool:
+        """Whether somebody looks at the waves after this round."""
+        return self.on_turn is not None or (self._looks and self.executed >= self.repetition.due)
+
+    @property
     def compiled_part(self) -> Any:
         """What compiled code does for the observer: it counts (`InstructionRecords`) or watches (`WatchedMemory`)."""
         part = getattr(self.observer, "compiled_part", None)
@@ -580,11 +585,6 @@ class Device:
             self.halt = Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, (end,))
             batch.passed = batch.pc
         return bool(lanes)
-
-    @property
-    def all_have_ended(self) -> bool:
-        """Whether every wave has ended."""
-        return not (self.batches or self.held or self.waiting or self.stopped or self.halt or self._going)
 
     def rest(self, wave: int | None = None) -> Halt:
         """Return why nothing runs, or why a wave does not."""
@@ -1009,8 +1009,14 @@ class Device:
         return self.memory.outstanding(wave)
 
     def write_back(self) -> None:
-        """Put the registers of the waves into the machine, where they are read; memory is there already."""
+        """Let the machine have the registers of the waves, once somebody reads them; memory is there already."""
         machine = self.machine
+        machine.is_behind, machine.changes = True, machine.changes + 1
+        self._written = machine.changes
+
+    def write_registers(self) -> None:
+        """Put the registers of the waves into the machine."""
+        machine, changes = self.machine, self.machine.changes
         machine.stops.clear()
         for batch, reason in self.every_batch():
             self._write(batch)
@@ -1021,8 +1027,7 @@ class Device:
         if self.halt is not None and self.halt.kind == halts.TRAP:  # at one of a debugger they can go on
             for wave, lanes in (self.halt.lanes or {}).items():
                 machine.stops.setdefault(wave, WaveStop((self.halt.reason,), lanes))
-        machine.changes += 1
-        self._written = machine.changes
+        machine.changes = changes
 
     def written(self, batch: WaveBatch) -> Gpu:
         """Return the machine with the registers that a batch has now."""
@@ -1055,6 +1060,7 @@ class Device:
     def _refresh(self) -> None:
         """Take over what has been changed in the machine since the waves were written to it."""
         machine = self.machine
+        machine.catch_up()
         if machine.changes == self._written:
             return
         self.repetition.start_anew()

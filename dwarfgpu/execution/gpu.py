@@ -23,6 +23,20 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
+class _OfWaves:
+    """What a machine has of its waves: those that have run put it there when somebody reads it."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, machine: Gpu, _owner: type) -> Any:
+        machine.catch_up()
+        return machine.__dict__[self._name]
+
+    def __set__(self, machine: Gpu, value: Any) -> None:
+        machine.__dict__[self._name] = value
+
+
 class Gpu(Machine):
     """A machine whose waves run. What is asked of it is as of the last halt.
 
@@ -34,6 +48,13 @@ class Gpu(Machine):
     >>> machine
     <Gpu amdgcn-gfx90a, 2 waves>
     """
+
+    files: Any = _OfWaves()
+    _file_of: Any = _OfWaves()
+    stops: Any = _OfWaves()
+    calls: Any = _OfWaves()
+    is_behind = False
+    """Whether waves have run, and their registers are not here yet."""
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         Machine.__init__(self, target, apertures)
@@ -167,6 +188,16 @@ class Gpu(Machine):
         """Whether there are waves that have not ended or stopped, in a machine that has run."""
         return self._device is not None and bool(self._device.batches or self._device.waiting or self.work_ahead)
 
+    def catch_up(self) -> None:
+        """Take over the registers of waves that have run."""
+        if self.is_behind:
+            self.is_behind = False
+            self.device.write_registers()
+
+    def remove_waves(self) -> None:
+        self.is_behind = False
+        Machine.remove_waves(self)
+
     def start_ahead(self) -> range:
         """Start the next work-groups in place of waves that have ended; return the indices of their waves."""
         ahead = self.work_ahead
@@ -187,13 +218,12 @@ class Gpu(Machine):
         *,
         until: int | Iterable[int] | Breakpoint | Callable[[Arrival], Any] | None = None,
         limit: int | None = None,
-        keeps_ended: bool = True,
     ) -> Halt:
         """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
 
         ``until`` is an address, or several, at which waves stop this time, a breakpoint, or a function that is asked
         before each instruction, as the condition of a breakpoint is. ``limit`` is a number of instructions, each
-        counted once for each wave. Without ``keeps_ended``, all waves are removed when the last one has ended.
+        counted once for each wave.
         """
         from dwarfgpu.execution.breakpoints import Breakpoint
         from dwarfgpu.execution.device import interruptible
@@ -211,10 +241,7 @@ class Gpu(Machine):
         finally:
             device.observer = observer
             device.remove_breakpoint(end)
-            if keeps_ended or not device.all_have_ended:
-                device.write_back()
-            else:  # nobody reads their registers
-                self.remove_waves()
+            device.write_back()
         return device.halt or device.rest()
 
     def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:

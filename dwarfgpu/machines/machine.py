@@ -404,6 +404,7 @@ class Machine(WaveBackend):
     def column(self, name: str) -> Array:
         """Return the storage of a register of all waves: ``[wave]``, or ``[wave, lane]`` of a vector register.
 
+        It is as of now: after another run, ask again.
         A caller that writes to it must increment `changes` if frames have been unwound before.
         """
         register = self.register_named(name)

@@ -519,7 +519,7 @@ class ProgramDevice:
         running = launch.running
         assert running is not None  # noqa: S101 (it was prepared)
         if launch.halt is None:
-            launch.halt = running.run() if self.check else running.machine.run(keeps_ended=False)
+            launch.halt = running.run() if self.check else running.machine.run()
         launch.executed = running.machine.device.executed
         for memory in self.pinned.values():
             if not memory.store() and BOUNDS not in self.checks:  # which names the line

@@ -43,7 +43,7 @@ def test_a_launch_does_again_what_it_did():
     for kept, end in zip(launches.past.kept, launches.ends, strict=True):
         running = kept.again(launches.past.size)
         running.machine.past.run_to_end()
-        assert running.machine.device.all_have_ended
+        assert running.machine.device.rest().has_ended
         assert contents(running.machine) == end
     assert launches.content == present, "the program keeps what it has"
 

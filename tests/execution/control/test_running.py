@@ -16,6 +16,7 @@ from dwarfgpu.execution.control.tracing import StepTrace
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
+from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.render.values import value_text
 from dwarfgpu.targets.resolve import resolve
@@ -64,15 +65,18 @@ def test_buffers_are_what_the_host_computes(built, processor):
     assert launched.machine.run().has_ended
 
 
-@pytest.mark.parametrize("at_once", [None, 4])
-def test_waves_are_removed_at_the_end_where_nobody_keeps_them(built, at_once):
-    launched = steps_launched(built("gfx1100"), at_once=at_once)
-    machine, start = launched.machine, launched.machine.program_counter(0)
-    assert machine.run(limit=machine.wave_count, keeps_ended=False).kind == "limit"
-    assert machine.wave_count
-    assert machine.program_counter(0) != start
-    assert machine.run(keeps_ended=False).has_ended
-    assert (machine.wave_count, machine.ids, launched.buffers["out"].tolist()) == (0, [], STEPS)
+@pytest.mark.parametrize("jit", ["on", "off"])
+def test_registers_are_taken_over_when_somebody_reads_them(built, jit):
+    read, unread = (steps_launched(built("gfx1100")).machine for _ in range(2))
+    start = unread.program_counter(0)
+    for machine in (read, unread):
+        machine.jit = jit
+        assert machine.run(limit=machine.wave_count).kind == "limit"
+        assert machine is unread or machine.program_counter(0) != start
+        assert machine.run().has_ended
+    assert [stop.detail for stop in unread.stops.values()] == [HAS_ENDED] * unread.wave_count
+    assert (read.sgpr == unread.sgpr).all()
+    assert (read.vgpr == unread.vgpr).all()
 
 
 def test_a_buffer_is_the_memory_of_the_machine_and_may_be_empty(built, tmp_path):

@@ -150,7 +150,7 @@ def test_threads_are_used_where_order_makes_no_difference_or_if_asked_for(atomic
     for jobs in (None, 4):
         device, launched = device_of(atomics(processor), kernel, 100, jobs, args, COUNT)
         device.run()
-        assert device.all_have_ended
+        assert device.rest().has_ended
         assert bool(phases) == (jobs is not None)
         first, second = launched.buffers[0].tolist(), launched.buffers[1].tolist()
         expected = {"tickets": (COUNT * ROUNDS, 1), "waits": (ROUNDS, ROUNDS), "floats": (COUNT * ROUNDS, 0)}[kernel]

@@ -340,7 +340,7 @@ def test_a_wave_that_waits_for_a_later_one_lets_it_run(require_tool, tmp_path, k
     devices = [ready(path, kernel, hot, count)[0] for hot in (0, 1)]
     for device in devices:
         device.run(most)
-        assert device.all_have_ended
+        assert device.rest().has_ended
     assert_same(*devices)
 
 
