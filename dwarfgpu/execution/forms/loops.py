@@ -27,10 +27,10 @@ SHARE = 16
 often that straight code is as fast, and it is compiled sooner."""
 SEARCHED = 1000
 """The instructions among which a loop is searched."""
-EXEC_ROW, LEFT, WRITTEN = "exec", "left", "written"
+LEFT, WRITTEN = "left", "written"
 Register = Any
-"""What a loop keeps as a value: a scalar register by its number, ("v", number), the row of EXEC, `LEFT`, how many
-instructions are left of the turn of the wave, or `WRITTEN`, a bit for each register that has been written."""
+"""What a loop keeps as a value: a scalar register by its number, ("v", number), `LEFT`, how many instructions are left
+of the turn of the wave, or `WRITTEN`, a bit for each register that has been written."""
 Blocks = dict[int, list[StretchPart]]
 """Straight code by its first address."""
 
@@ -297,7 +297,7 @@ class LoopWriter(StretchWriter):
             raise UnknownInstruction("a register that is written lane by lane")
         self._known[register] = value
         self._now.changes.changed.add(register)
-        if register not in (LEFT, EXEC_ROW):
+        if register != LEFT:
             self._now.written.add(register)
             self._bits.setdefault(register, len(self._bits))
 
@@ -305,8 +305,6 @@ class LoopWriter(StretchWriter):
         """Return where a register is in the state, and where is whether it is known."""
         if register == LEFT:
             return self.at("%wave", str(int(Place.ROOM))), ""
-        if register == EXEC_ROW:
-            return self._exec_row(), ""
         return self._scalar_place(register) if isinstance(register, int) else super().row(register[1])
 
     def _loaded(self, register: Register) -> str:
@@ -349,19 +347,24 @@ class LoopWriter(StretchWriter):
         self._spread_exec()
 
     def _spread_exec(self) -> None:
-        self._set(EXEC_ROW, self.vectors.cast("sext", self.flags(self.mask(EXEC)), FLAG, WORD))
+        self._known.pop("flags", None)
+
+    def active(self) -> str:
+        """Return flags that a block makes of the number once: LLVM would make them of a row each time."""
+        if "flags" not in self._known:
+            self._known["flags"] = self.flags(self.mask(EXEC))
+        return self._known["flags"]
 
     def exec_row(self) -> str:
-        return self._value(EXEC_ROW)
+        return self.vectors.cast("sext", self.active(), FLAG, WORD)
 
     def read(self, register: int) -> str:
         return self._value(("v", register))
 
     def write(self, register: int, value: str, mask: str = "") -> None:
         """Write a register by a choice; where it is stored at once, LLVM would make slow stores in some lanes of it."""
-        vectors = self.vectors
-        is_written = vectors.operate("icmp slt", WORD, mask or self.exec_row(), vectors.constant(0, WORD))
-        self._set(("v", register), vectors.choose(is_written, WORD, value, self.read(register)))
+        lanes = self.vectors.operate("icmp slt", WORD, mask, self.vectors.constant(0, WORD)) if mask else self.active()
+        self._set(("v", register), self.vectors.choose(lanes, WORD, value, self.read(register)))
 
     def row(self, register: int) -> tuple[str, str]:
         """Return where a vector register is in the state, which has it from now on."""
@@ -392,12 +395,17 @@ class LoopWriter(StretchWriter):
         """Return the text of a way out: all that the state does not have is put there."""
         block, changes, whole = way.block, way.changes, self._given(self._entry, LEFT)
         self.ir.lines = [f"{way.label}:"]
-        for register in sorted(block.dirty - changes.kept | changes.changed, key=str):
+        dirty = block.dirty - changes.kept | changes.changed
+        for register in sorted(dirty, key=str):
             if register in changes.changed and register != LEFT:
                 self._put(register, changes.known[register])
             elif register != LEFT:
                 value = changes.known.get(register) or self._entered(block, register)
                 self._put(register, value, self._entered(block, WRITTEN))
+        if dirty & {EXEC, EXEC_HI}:
+            mask = self.load(f"i{self.lanes}", self.at("%wave", str(4 * EXEC)), 8)
+            row = self.vectors.cast("sext", self.flags(mask), FLAG, WORD)
+            self.ir.do(f"store {self.vectors.type(WORD)} {row}, ptr {self._exec_row()}, align 64")
         done = self.one.operate("sub", LONG, whole, self._entered(block, LEFT))
         done = self.one.operate("add", LONG, done, str(way.done))
         self.ir.do(f"store i64 {done}, ptr {self.at('%wave', str(int(Place.DONE)))}, align 8")

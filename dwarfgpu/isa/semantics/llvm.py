@@ -214,10 +214,11 @@ class Vectors:
             return self.halved(self.calculated(operation, "f32", *operands), "f32")
         if operation == "fsub":  # LLVM would add a constant with the other sign
             right = self.as_it_is(right, kind)
-        bits = f"u{bits_of(kind)}"
-        loud = self.view(left, kind, bits), self.constant(1 << _FRACTIONS[kind] - 1, bits)
-        quiet = self.view(self.operate("or", bits, *loud), bits, kind)
-        return self.choose(self.is_nan(left, kind), kind, quiet, self.operate(operation, kind, left, right))
+        return self.operate(operation, kind, left, self.unless_nan(left, right, kind))
+
+    def unless_nan(self, left: str, right: str, kind: str) -> str:
+        """Return a right operand with the left one where that is a NaN, which is the result then in any order."""
+        return right if left == right else self.choose(self.is_nan(left, kind), kind, left, right)
 
     def sign_of(self, value: str, kind: str) -> str:
         """Return 0 with the sign of a float."""
@@ -484,9 +485,9 @@ def _fused(vectors: Vectors, _result: str, kind: str, left: str, right: str, oth
     """One rounding; a product that is a NaN is the result, whatever is added."""
     if kind == "f16":
         return vectors.halved(_fused_to_odd(vectors, kind, left, right, other), "f64")
-    product = vectors.calculated("fmul", kind, left, right)
-    whole = vectors.intrinsic("fma", kind, left, right, other)
-    return vectors.choose(vectors.is_nan(product, kind), kind, product, whole)
+    right = vectors.unless_nan(left, right, kind)
+    product = vectors.operate("fmul", kind, left, right)
+    return vectors.intrinsic("fma", kind, left, right, vectors.unless_nan(product, other, kind))
 
 
 def _fused_to_odd(vectors: Vectors, kind: str, *sources: str) -> str:
