@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FIRST = {BarrierPart.WHOLE, BarrierPart.SIGNAL}
 """Where the waves of a work-group wait for each other, and count as there."""
 ALONE = 1 << 18
-"""The instructions of a turn of the only wave."""
+"""The instructions of a turn of the only wave, in compiled code."""
 NO_LIMIT = 1 << 62
 
 
@@ -49,8 +49,9 @@ class WaveRounds:
             else:
                 code = device.code_around(batch.pc)
                 going[batch.mode, code.start, code.stop].append(batch)
+        are_all = len(going) == 1 and not device.batches
         for _mode, start, stop in sorted(going):
-            self._have_turns(going[_mode, start, stop], range(start, stop))
+            self._have_turns(going[_mode, start, stop], range(start, stop), are_all=are_all)
         device.batches = _together(device.batches)
         if not (self._is_over or device.halt):
             self._meet()
@@ -66,24 +67,20 @@ class WaveRounds:
 
     # --- Turns ----------------------------------------------------------------------------------------------------
 
-    def _have_turns(self, batches: list[WaveBatch], code: range) -> None:
+    def _have_turns(self, batches: list[WaveBatch], code: range, *, are_all: bool) -> None:
         """Let the waves of batches that run in one piece of code, with one MODE, have their turns."""
-        device = self._device
-        is_only = len(batches) == 1 and batches[0].count == 1 and not device.batches
-        turn, begin = ALONE if is_only else turns.PATIENCE, (0, 0)
+        device, begin = self._device, (0, 0)
         if not self._is_compiled(code):
-            batches, begin = self._interpret_turns(batches, turn, code)
+            batches, begin = self._interpret_turns(batches, code)
         if batches and not self._is_over:
-            self._run_compiled(batches, turn, code, begin)
+            self._run_compiled(batches, code, begin, are_all=are_all and not device.batches)
         else:
             device.batches += batches
 
     def _is_compiled(self, code: range) -> bool:
         return len(code) > 1 and self._compiled.begins()
 
-    def _interpret_turns(
-        self, batches: list[WaveBatch], turn: int, code: range
-    ) -> tuple[list[WaveBatch], tuple[int, int]]:
+    def _interpret_turns(self, batches: list[WaveBatch], code: range) -> tuple[list[WaveBatch], tuple[int, int]]:
         """Let Python execute turns until compiled code does.
 
         Return the waves that have not had theirs, with those of the first work-group of them that have, and how many
@@ -93,8 +90,8 @@ class WaveRounds:
         places.sort()
         bounds, are_whole = self._device.groups_of(np.array([wave for wave, _number, _row in places]))
         for first, end, is_whole in zip(bounds[:-1].tolist(), bounds[1:].tolist(), are_whole.tolist(), strict=True):
-            group = [_one_of(batches[number], row) for _wave, number, row in places[first:end]]
-            begin = self._interpret_group(group, turn, code, is_whole=is_whole)
+            group = [batches[number].take([row]) for _wave, number, row in places[first:end]]
+            begin = self._interpret_group(group, code, is_whole=is_whole)
             if begin is not None:
                 rest: dict[int, list[int]] = defaultdict(list)
                 for _wave, number, row in places[end:]:
@@ -107,9 +104,7 @@ class WaveRounds:
             self._device.batches += group
         return [], (0, 0)
 
-    def _interpret_group(
-        self, group: list[WaveBatch], turn: int, code: range, *, is_whole: bool
-    ) -> tuple[int, int] | None:
+    def _interpret_group(self, group: list[WaveBatch], code: range, *, is_whole: bool) -> tuple[int, int] | None:
         """Let Python execute the turns of a work-group, which then has the waves that go on in the code.
 
         Return how many waves have had theirs, and what all have executed, if the others have not.
@@ -120,18 +115,18 @@ class WaveRounds:
             while number < len(group):
                 if self._is_over or self._is_compiled(code):
                     return number, device.executed - begin
-                if self._interpret(group[number], turn, code):
+                if self._interpret(group[number], code):
                     number += 1
                 else:
                     del group[number]
-            has_turn = device.executed - begin < turn * count
+            has_turn = device.executed - begin < turns.PATIENCE * count
             if not (is_whole and has_turn and len(group) == count and self._pass_barrier(group)):
                 return None
 
-    def _interpret(self, wave: WaveBatch, turn: int, code: range) -> bool:
+    def _interpret(self, wave: WaveBatch, code: range) -> bool:
         """Let Python execute the turn of a wave; return whether it goes on in the code."""
         device, begin, mode = self._device, self._device.executed, wave.mode
-        left, is_there = min(turn, self._room), True
+        left, is_there = min(turns.PATIENCE, self._room), True
         while left and is_there:
             if device.waves_meet(wave.pc, mode):
                 if not self._passes_wait(wave):
@@ -173,7 +168,7 @@ class WaveRounds:
         wave.spent += 1
         self._device.executed += 1
 
-    def _run_compiled(self, batches: list[WaveBatch], turn: int, code: range, begin: tuple[int, int]) -> None:
+    def _run_compiled(self, batches: list[WaveBatch], code: range, begin: tuple[int, int], *, are_all: bool) -> None:
         """Let compiled code execute the turns of waves; some of the first work-group may have had theirs."""
         device, compiled = self._device, self._compiled
         entered: list[Any] = [compiled.entered(batch) for batch in batches]
@@ -182,9 +177,15 @@ class WaveRounds:
             batch = batch.beside_others(entered[1:])
             order = np.argsort(batch.waves)
             batch, places = batch.take(order), places[order]
+        turn = ALONE if are_all and batch.count == 1 else turns.PATIENCE
         rounds = compiled.round_of(batch, places, turn, begin)
         is_gone = np.zeros(batch.count, bool)
-        while not self._is_over and (wave := rounds.run(self._room)) is not None:
+        while not self._is_over:
+            wave = rounds.run(self._room)
+            if wave is None:
+                if is_gone.any() or not are_all or device.is_due or not rounds.begins_again():
+                    break
+                continue
             row, goes_on = rounds.row, device.execute(wave, device.block_of_wave(wave.pc, batch.mode, 1))
             if goes_on and wave.mode == batch.mode and wave.pc in code:
                 rounds.go_on(wave)
@@ -209,10 +210,6 @@ class WaveRounds:
                 batch = batch.take(np.arange(room))
             if is_over or device.execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
                 device.batches.append(batch)
-
-
-def _one_of(batch: WaveBatch, row: int) -> WaveBatch:
-    return batch if batch.count == 1 else batch.take([row])
 
 
 def _together(batches: Iterable[WaveBatch]) -> list[WaveBatch]:

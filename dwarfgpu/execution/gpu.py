@@ -53,6 +53,7 @@ class Gpu(Machine):
     _file_of: Any = _OfWaves()
     stops: Any = _OfWaves()
     calls: Any = _OfWaves()
+    _unknown_lanes: Any = _OfWaves()
     is_behind = False
     """Whether waves have run, and their registers are not here yet."""
 

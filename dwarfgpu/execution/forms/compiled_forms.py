@@ -18,7 +18,7 @@ from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 from dwarfgpu.execution.forms.native import CompilerError, compiler
-from dwarfgpu.execution.forms.program import FormHost, FormProgram
+from dwarfgpu.execution.forms.program import FormProgram
 from dwarfgpu.execution.forms.stretches import StretchWriter
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
@@ -89,7 +89,7 @@ class CompiledForms:
     _waited: ClassVar[float] = 0
     """How long Python has executed for those that wait."""
 
-    def __init__(self, device: FormHost, *, waits: bool = False) -> None:
+    def __init__(self, device: Any, *, waits: bool = False) -> None:
         self.device, self.hot = device, HOT
         self.wait: float = WAIT if waits else 0
         self.problem = ""

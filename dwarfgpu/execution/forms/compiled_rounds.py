@@ -16,7 +16,7 @@ import numpy as np
 
 from dwarfgpu.execution import turns
 from dwarfgpu.execution.batch import Calls, called_from, shared_calls
-from dwarfgpu.execution.forms.layout import MOST_CALLS_OF_WAVE, RoundCell, RoundExit
+from dwarfgpu.execution.forms.layout import MOST_CALLS_OF_WAVE, Place, RoundCell, RoundExit
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.native import CompilerError
 
@@ -90,9 +90,9 @@ class CompiledRound:
         self._places, self._threads = places, 0
         """Where waves begin, and how many threads let them run; 0 as long as it is not known."""
         self._first, self._executed = _Worker(forms), 0
-        batch.states.put_complete(batch.waves, address_of(forms.device.barriers.complete) + batch.waves)
+        batch.states.put(batch.waves, Place.COMPLETE, address_of(forms.device.barriers.complete) + batch.waves)
         batch.settle()
-        batch.states.put_next(batch.waves, program.slots_of(places))
+        batch.states.put(batch.waves, Place.NEXT, program.slots_of(places))
         self._calls: dict[int, Calls] = {}
         """The calls of waves that Python knows all of, by position."""
         self._before: Calls | list[Calls] = []
@@ -139,6 +139,14 @@ class CompiledRound:
             room -= self._first.executed
         return None
 
+    def begins_again(self) -> bool:
+        """Let all waves have other turns if they have had theirs, and none meets others; return whether they do."""
+        if self._waiting or self._program.meets(self._batch.states.next_slots(self._batch.waves)):
+            return False
+        self._now, self._threads = _Turns(0, len(self._are_whole), 0, self._turn), 0
+        self._waiting = [self._now]
+        return True
+
     def _run_turns(self, part: _Turns, worker: _Worker, room: int) -> None:
         """Let waves have their turns, until Python is asked."""
         cells, batch, forms = worker.cells, self._batch, self._forms
@@ -181,7 +189,7 @@ class CompiledRound:
     def go_on(self, wave: FormBatch) -> None:
         """Let the wave whose turn it is go on, of which Python has executed an instruction."""
         wave.settle()
-        wave.states.put_next(wave.waves, self._program.slot_of(wave.pc))
+        wave.states.put(wave.waves, Place.NEXT, self._program.slot_of(wave.pc))
         self._keep(wave)
         self._now.left, self._now.used = self._now.left - 1, self._now.used + 1
 
@@ -240,7 +248,7 @@ class CompiledRound:
             try:
                 while (part := take()) is not None:
                     rows = slice(int(self._bounds[part.group]), int(self._bounds[part.end]))
-                    states.put_table(waves[rows], worker.table)
+                    states.put(waves[rows], Place.TABLE, worker.table)
                     while part.group < part.end and not (part.asks or problems or device.is_interrupted):
                         self._run_turns(part, worker, UNLIMITED)
             except BaseException as problem:  # noqa: BLE001 (raised below)
@@ -258,7 +266,7 @@ class CompiledRound:
                     thread.join()
                 except BaseException as problem:  # noqa: BLE001 (raised below)
                     problems.append(problem)
-        states.put_table(waves, table.address)
+        states.put(waves, Place.TABLE, table.address)
         self._first.executed += sum(worker.executed for worker in workers)
         if problems:
             raise problems[0]

@@ -11,7 +11,7 @@ import numpy as np
 from dwarfgpu.execution.batch import Calls, return_addresses
 from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedStretch
 from dwarfgpu.execution.forms.counting_functions import CountField, WayField
-from dwarfgpu.execution.forms.layout import SLOT
+from dwarfgpu.execution.forms.layout import SLOT, Place
 from dwarfgpu.execution.forms.memory_table import address_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class InstructionRecords:
             return False
         ordered = [found[id(calls)] for calls in each]
         rows = batch.waves if len(ordered) > 1 else batch.index
-        batch.states.put_way(rows, [way.distance for way in ordered], [way.address for way in ordered])
+        batch.states.put(rows, Place.RECORDS, [way.distance for way in ordered])
+        batch.states.put(rows, Place.WAY, [way.address for way in ordered])
         return True
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from dwarfgpu.isa.semantics.llvm import NotWritten
 if TYPE_CHECKING:
     from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.execution.forms.guarded_forms import Guard
-    from dwarfgpu.execution.forms.quiet_code import QuietCode
     from dwarfgpu.isa.instruction import GpuInstruction
 
 AHEAD = 400
@@ -40,58 +39,13 @@ COLD = -(1 << 30) & 0xFFFF_FFFF
 """How hot a slot is from which on there is a stretch, or none that pays."""
 
 
-class FormHost(Protocol):
-    """What forms need of the device whose waves run."""
-
-    processor: str
-    lanes: int
-    generation: int
-    executed: int
-    machine: Any
-    memory: Any
-    breakpoints: Any
-    stops_at_faults: bool
-    is_interrupted: bool
-    compiled: Any
-
-    @property
-    def register_counts(self) -> tuple[int, int]: ...
-
-    def instruction(self, address: int, mode: int = 0) -> GpuInstruction: ...
-
-    def is_interpreted(self, instruction: GpuInstruction, address: int, mode: int) -> bool: ...
-
-    def is_far_branch(self, jump: GpuInstruction, address: int) -> bool: ...
-
-    def special_sources(self) -> dict[str, int]: ...
-
-    def waves_meet(self, pc: int, mode: int) -> bool: ...
-
-    def barrier_part(self, pc: int, mode: int) -> BarrierPart | None: ...
-
-    @property
-    def has_many_waves(self) -> bool: ...
-
-    @property
-    def compiled_part(self) -> Any: ...
-
-    @property
-    def quiet(self) -> QuietCode | None: ...
-
-    @property
-    def is_observed(self) -> bool: ...
-
-    @property
-    def is_memory_watched(self) -> bool: ...
-
-
 class FormProgram:
     """The slots of a segment of memory in one MODE."""
 
     _forms: ClassVar[dict[Any, WrittenForm | None]] = {}
     """The forms of instructions, for all devices of the process; None where there is none."""
 
-    def __init__(self, device: FormHost, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
+    def __init__(self, device: Any, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
         """With ``is_by_wave`` waves run one after the other: nothing else comes between two instructions of a wave."""
         self._device, self._mode, self._is_by_wave = device, mode, is_by_wave
         self._writer, self._stretch_writer, self._known = (
@@ -171,6 +125,10 @@ class FormProgram:
     def is_noted(self, slot: int) -> bool:
         """Return whether an instruction is a call or a jump."""
         return bool(self._content[(slot - self._slots) // SLOT, RULE] & Rule.IS_NOTED)
+
+    def meets(self, slots: Any) -> bool:
+        """Return whether waves meet others before the instruction in any of some slots."""
+        return bool((self._words[(slots - self._slots) // SLOT, RULE // 4] & Rule.MEETS).any())
 
     def address_of(self, slot: Any) -> Any:
         """Return the address of an instruction, or of several."""

@@ -47,6 +47,8 @@ class WaveStates:
         self._words = rows.view(np.uint32)
         self._known = rows[:, Place.KNOWN : Place.KNOWN_VECTORS + sum(counts)]
         self._longs = rows.view(np.int64)
+        self._known_eight = self._longs[:, Place.KNOWN // 8 : (Place.KNOWN_VECTORS + sum(counts) + 7) // 8]
+        """The bytes of `_known`, eight at a time."""
         self.addresses = address_of(rows) + np.arange(count, dtype=np.int64) * size
 
     def are_of(self, memory: MemoryAccess) -> bool:
@@ -105,9 +107,9 @@ class WaveStates:
 
     def join_known(self, rows: Any) -> None:
         """Let waves that meet know the registers that any of them has written."""
-        known = self._known[rows]
+        known = self._known_eight[rows]
         if (known != known[0]).any():
-            self._known[rows] = known.any(axis=0)
+            self._known_eight[rows] = np.bitwise_or.reduce(known)
 
     # --- Registers of some waves ----------------------------------------------------------------------------------
 
@@ -172,10 +174,6 @@ class WaveStates:
         self._words[rows, first : first + self.lanes] = value
         self._known[rows, Place.KNOWN_VECTORS - Place.KNOWN + number] = value is not NOTHING
 
-    def put_way(self, rows: Any, distances: list[int], ways: list[int]) -> None:
-        """Say where waves count, by their calls."""
-        self._longs[rows, Place.RECORDS // 8], self._longs[rows, Place.WAY // 8] = distances, ways
-
     def put_watched(self, rows: Any, ranges: Any) -> None:
         """Say which memory of waves is watched, and whether their returns are seen."""
         self._longs[rows, Place.WATCHED // 8 : Place.RETURNS_SEEN // 8 + 1] = ranges
@@ -184,17 +182,9 @@ class WaveStates:
         """Return where waves go at the end of a block."""
         return self._longs[rows, Place.NEXT // 8]
 
-    def put_next(self, rows: Any, slots: Any) -> None:
-        """Let waves go on at slots."""
-        self._longs[rows, Place.NEXT // 8] = slots
-
-    def put_table(self, rows: Any, place: int) -> None:
-        """Say where waves find the numbers of `MemoryTable`."""
-        self._longs[rows, Place.TABLE // 8] = place
-
-    def put_complete(self, rows: Any, places: Any) -> None:
-        """Say where waves find whether their next wait at a barrier is over at once."""
-        self._longs[rows, Place.COMPLETE // 8] = places
+    def put(self, rows: Any, place: Place, values: Any) -> None:
+        """Tell waves a number."""
+        self._longs[rows, place // 8] = values
 
     def calls(self, waves: Any) -> Any:
         """Return the calls that waves have noted: in a row for each, how many there are, and the slots."""
