@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dwarfgpu.execution.faults import NO_SOURCE, SOURCES_DIFFER
 from dwarfgpu.program.code.instruction_coverage import coverage_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def without_meaning(processors: Iterable[tuple[str, int]] = PROCESSORS) -> dict[
     return missing
 
 
-NO_SOURCE_OF_GFX12_5 = r"(ds|global)_load_tr6_|tensor_|v_(swmmac|wmma)_|v_cvt_(scalef32_sr_pk(8|16)|sr_pk)_"
-"""What LLVM has for GFX12.5 and its document has not, or not in words that say which bits count."""
 FAMILIES = (
     ("images, samplers and ray tracing", r"image_|ds_bvh_stack"),
     ("exports", r"exp$|export$"),
@@ -38,7 +37,8 @@ FAMILIES = (
     ("local memory with two addresses, one of which is the other's", r"ds_\w+_src2_"),
     ("named barriers, which the RDNA4 document does not have", r"s_barrier_"),
     ("loads that transpose matrices", r"global_load_tr_|ds_read_b\d+_tr_"),
-    ("no public source gives its meaning", NO_SOURCE_OF_GFX12_5),
+    (SOURCES_DIFFER, r"(ds|global)_load_tr6_|v_cvt_(scalef32_sr_pk(8|16)|sr_pk)_"),
+    (NO_SOURCE, r"tensor_|v_(swmmac|wmma)_"),
     ("numbers of 4, 6 and 8 bits with a scale", r"v_mfma_(scale_|ld_scale_|f32_\w+_f8f6f4)"),
     ("loads and stores of blocks of registers", r"(global|scratch)_(load|store)_block"),
     ("scalar access of scratch memory", r"s_scratch_"),

@@ -148,6 +148,8 @@ class MachineFault(Exception):
 
 NO_SOURCE = "no public source gives its meaning"
 """Why an instruction is not executed that AMD's documents name, or LLVM alone."""
+SOURCES_DIFFER = "public sources differ on its meaning"
+"""Why an instruction is not executed that AMD's documents, emulators and tests describe in different ways."""
 
 
 class UnknownInstruction(Exception):

@@ -14,7 +14,7 @@ from dwarfgpu.execution.barriers import CLUSTER, CLUSTER_TRAP, GROUP, NAMED, WIT
 from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import GlobalMemory
-from dwarfgpu.execution.faults import NO_SOURCE, MachineFault, Pause, UnknownInstruction
+from dwarfgpu.execution.faults import NO_SOURCE, SOURCES_DIFFER, MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.memory_access import MemoryAccess, has_base
 from dwarfgpu.execution.narrow_operations import write_narrow
@@ -35,7 +35,8 @@ IDLE = re.compile(
 )
 """Instructions that change nothing in a machine without timing and caches."""
 _NARROW = re.compile(r"v_cvt_\w*(fp|bf)8")
-_WITHOUT_SOURCE = re.compile(r"s_alloc_vgpr$|tensor_(save|stop)$|v_cvt_sr_pk_f16_f32$")
+_UNKNOWN_ON_GFX12_5 = {"s_alloc_vgpr": NO_SOURCE, "tensor_save": NO_SOURCE, "tensor_stop": NO_SOURCE,
+                       "v_cvt_sr_pk_f16_f32": SOURCES_DIFFER}  # fmt: skip
 """Instructions of GFX12.5 that LLVM has and the document has not, and one for which it adds too many random bits."""
 _READ_ON_GFX12_5 = frozenset(
     f"HW_REG_{name}" for name in ("WAVE_MODE", "IB_STS2", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI")
@@ -103,8 +104,8 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
         return False
     if write_matrix(writer, instruction) or memory.write(writer, instruction):
         return False
-    is_known = not (is_gfx12_5(writer.processor) and _WITHOUT_SOURCE.match(name))
-    raise UnknownInstruction(f"{instruction.mnemonic}{' has no meaning here' if is_known else f': {NO_SOURCE}'}")
+    reason = _UNKNOWN_ON_GFX12_5.get(name) if is_gfx12_5(writer.processor) else None
+    raise UnknownInstruction(f"{instruction.mnemonic}{f': {reason}' if reason else ' has no meaning here'}")
 
 
 def has_meaning(instruction: GpuInstruction, processor: str, lanes: int) -> bool:

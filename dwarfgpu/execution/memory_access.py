@@ -25,7 +25,7 @@ from dwarfgpu.execution.access_shapes import (
 from dwarfgpu.execution.batch import M0, WaveBatch, number_of, private_base
 from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
-from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, NO_SOURCE, MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, SOURCES_DIFFER, MachineFault, UnknownInstruction
 from dwarfgpu.execution.local_places import LocalPlaces
 from dwarfgpu.immutable import evolve
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -293,10 +293,10 @@ class MemoryAccess:
         """Write a transposing load of GFX12.5: of local memory whatever EXEC is, of global memory by all lanes or none.
 
         CDNA 5 ISA document, 10.9.2 and 11.2.4. Its figures do not say which lane has which row: rocjitsu and Triton do,
-        but for elements of 6 bits, where rocjitsu is alone, and is not as for others.
+        but for elements of 6 bits: AMD's tests and its translator from GFX12.5 to other processors differ there.
         """
         if bits == 6:
-            raise UnknownInstruction(f"{instruction.mnemonic}: {NO_SOURCE}")
+            raise UnknownInstruction(f"{instruction.mnemonic}: {SOURCES_DIFFER}")
         is_local, target = instruction.encoding == "DS", needed(instruction, "vdst")
         shape = AccessShape("load", LOCAL if is_local else GLOBAL, 4, count)
         address = self._address(writer, instruction, shape)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
-from dwarfgpu.execution.faults import NO_SOURCE, UnknownInstruction
+from dwarfgpu.execution.faults import SOURCES_DIFFER, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import OVERFLOW
 from dwarfgpu.immutable import evolve, frozen
 from dwarfgpu.isa.formulas import single_name
@@ -453,7 +453,7 @@ def _write_scaled_conversion(writer: BlockWriter, instruction: GpuInstruction, s
     ending = f"saturates={bool(writer.mode & OVERFLOW)}"
     if scaled.is_narrowing:
         if scaled.is_random and is_gfx12_5(writer.processor):
-            raise UnknownInstruction(f"{instruction.mnemonic}: {NO_SOURCE}: which bits of 16 random ones count")
+            raise UnknownInstruction(f"{instruction.mnemonic}: {SOURCES_DIFFER}: which random bits count")
         if scaled.is_random:
             ending += f", noise={writer.vector(sources[1], 'u32', instruction, 1)}"
         parts = ", ".join(_scaled_parts(writer, instruction, scaled, sources[: last - scaled.is_random]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.execution.checks.findings import NAN
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.lanes import global_ids, group_words, items_text
+from dwarfgpu.render.lanes import global_ids, group_noun, group_words, items_text
 from dwarfgpu.render.layout import Record, artifact, counted, fact, fitted, lanes_text, shown
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def times(finding: NamedFinding) -> str:
     if finding.reach is not None:
         return counted(finding.count, "access", "accesses")
     if finding.check == NAN:
-        return counted(finding.count, "number")
+        file, groups = finding.sides[0].line, len(finding.groups)
+        inside = f" in {counted(groups, group_noun(file and file[0]))}" if groups > 1 else ""
+        return f"{counted(finding.count, 'number')}{inside}"
     return counted(finding.count, "hazard") + (f" of {finding.places} pairs of instructions" * (finding.places > 1))
 
 
@@ -152,7 +154,13 @@ SIDE = Record(
     "work_items=side.items lane=side.lane work_item=side.item? is_scalar=side.is_scalar value",
     fact("global_ids", value=lambda each: global_ids(each.side.items, each.origin)),
 )
-OPERAND = Record("name value file=changed.file? line=changed.line? pc=changed.address#? came_in?")
+OPERAND = Record(
+    "name value",
+    fact("file", value=lambda each: each.changed and each.changed.file),
+    fact("line", value=lambda each: (each.changed and each.changed.line) or None),
+    fact("pc", value=lambda each: each.changed and each.changed.address),
+    "came_in?",
+)
 FINDING = Record(
     fact("rule", value=lambda finding: rule_of(finding).name),
     "message",

@@ -323,7 +323,12 @@ def global_id(origin: Triple, item: Triple) -> Triple:
 
 def group_words(group: Triple, file: str | None) -> str:
     """Return a work-group, which the source calls a program if it is in Python: ``work-group (2,0,0)``."""
-    return f"{'program' if _has_tensors(file) else 'work-group'} {group_text(group)}"
+    return f"{group_noun(file)} {group_text(group)}"
+
+
+def group_noun(file: str | None) -> str:
+    """Return what the source calls a work-group."""
+    return "program" if _has_tensors(file) else "work-group"
 
 
 def _has_tensors(file: str | None) -> bool:

@@ -198,6 +198,8 @@ class CheckFinding(KeptState):
         """What a number was made of, with values: variables that the line names, else registers. And the instructions
         that have changed them last, and where in global memory they came from, 0 if these are not known."""
         self.count = 0
+        self.groups: set[tuple[int, int]] = set()
+        """The work-groups that numbers were made in."""
         self.identity = object()
         """Is the same for copies in checkpoints."""
 

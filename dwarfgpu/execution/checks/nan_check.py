@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution import batch as columns
-from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH
+from dwarfgpu.execution.access_shapes import GLOBAL, LOCAL, SCRATCH
 from dwarfgpu.execution.batch import NOTHING, VCC, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS
 from dwarfgpu.execution.checks.findings import (
@@ -119,7 +119,7 @@ class NanCheck(InitCheck):
         """How often it was looked at of what numbers are made."""
         self._in_places: dict[tuple[str, int], Lanes] = {}
         """Where followed numbers in the memory of waves come from, by the space and the dword: ``[wave, lane]``; of
-        local memory ``[work-group, 1]``."""
+        local memory ``[work-group, 1]``, of integers in global memory that may be floats ``[1, 1]``."""
         self._looks: list[NumberLook | None] = []
         """What looks at the results of the present instruction, or of each part of a dual one."""
         self.reciprocals: set[int] = set()
@@ -135,7 +135,7 @@ class NanCheck(InitCheck):
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         super().use(local, group_of, scratch)
-        self._in_places.clear()
+        self._in_places = {key: known for key, known in self._in_places.items() if key[0] == GLOBAL}
         self.changed.clear()
 
     def note_change(self, batch: WaveBatch, address: Any, size: int) -> None:
@@ -300,12 +300,10 @@ class NanCheck(InitCheck):
     def _loaded(self, batch: WaveBatch, space: str, address: Any, _flags: Lanes, words: list[Lanes]) -> None:
         place = 0
         for word in words:
-            if space in (LOCAL, SCRATCH):
-                origins = self._at(batch, space, address, place)
-            else:
-                origins = self._came(
-                    batch, np.asarray(address).astype(np.uint64) + np.uint64(place), word, word.itemsize
-                )
+            origins = self._at(batch, space if space in (LOCAL, SCRATCH) else GLOBAL, address, place)
+            if space not in (LOCAL, SCRATCH):
+                places = np.asarray(address).astype(np.uint64) + np.uint64(place)
+                origins = np.maximum(origins, self._came(batch, places, word, word.itemsize))
             self._loads.append(np.where(word != 0, origins, NOT_KNOWN))
             place += word.dtype.itemsize
 
@@ -314,16 +312,21 @@ class NanCheck(InitCheck):
         found = np.zeros((batch.count, batch.lanes), np.uint32)
         if not any(key[0] == space for key in self._in_places):
             return found
-        dwords = np.broadcast_to((np.asarray(address).astype(np.int64) & LOW) + place >> 2, found.shape)
-        rows = self._rows(batch, space)
+        dwords, rows = self._dwords(space, address, place, found.shape), self._rows(batch, space)
         for dword in np.unique(dwords).tolist():
             known = self._in_places.get((space, dword))
             if known is not None:
                 found = np.where(dwords == dword, known[rows], found)
         return found
 
+    @staticmethod
+    def _dwords(space: str, address: Any, place: int, shape: tuple[int, int]) -> Lanes:
+        addresses = np.asarray(address).astype(np.int64)
+        return np.broadcast_to((addresses if space == GLOBAL else addresses & LOW) + place >> 2, shape)
+
     def _rows(self, batch: WaveBatch, space: str) -> Lanes:
-        return self.memory.group_of[batch.waves] if space == LOCAL else batch.waves
+        rows = self.memory.group_of[batch.waves] if space == LOCAL else batch.waves
+        return np.zeros_like(rows) if space == GLOBAL else rows
 
     def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         place = 0
@@ -336,6 +339,8 @@ class NanCheck(InitCheck):
                 for part in range(0, word.dtype.itemsize, 4):
                     self._put(batch, space, np.asarray(address) + place + part, stored, origins)
             else:
+                if stored.any():  # what has only the bits of a float may be read as one
+                    self._put(batch, GLOBAL, np.asarray(address) + place, stored, self._only_bits(origins))
                 origins = self._stored_as_floats(batch, address, place, stored, origins, number)
                 for part in range(place, place + word.dtype.itemsize, 2):  # a word may have two halves
                     self.given.forget(np.asarray(address).astype(np.uint64) + np.uint64(part), stored)
@@ -357,15 +362,17 @@ class NanCheck(InitCheck):
         return np.where(here, self.used(origins, self.pc, MADE_OF_BITS), origins) if here.any() else origins
 
     def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes) -> None:
-        dwords = np.broadcast_to((np.asarray(address).astype(np.int64) & LOW) >> 2, flags.shape)
+        dwords, is_shared = self._dwords(space, address, 0, flags.shape), space in (LOCAL, GLOBAL)
         origins, rows = np.broadcast_to(origins, flags.shape), self._rows(batch, space)
         for dword in np.unique(dwords[flags]).tolist():
             here, key = flags & (dwords == dword), (space, dword)
             if key not in self._in_places:
-                shape = (len(self.memory.group_of), 1 if space == LOCAL else batch.lanes)
+                if space == GLOBAL and not origins[here].any():
+                    continue
+                shape = (len(self.memory.group_of), 1 if is_shared else batch.lanes)
                 self._in_places[key] = np.zeros(shape, np.uint32)
             known = self._in_places[key]
-            if space == LOCAL:
+            if is_shared:
                 known[rows[here.any(axis=1)], 0] = np.where(here, origins, NOT_KNOWN).max(axis=1)[here.any(axis=1)]
             else:
                 known[rows] = np.where(here, origins, known[rows])
@@ -385,7 +392,7 @@ class NanCheck(InitCheck):
         """Take note of numbers that an instruction has made; return the number of their origin."""
         origin = MadeOrigin(look.address, kind)
         known = self._made.setdefault((look.address, kind), [])
-        if look.is_double:
+        if look.kind == FLOATS and any(len(cells) == 2 for cells, _bits in look.targets):
             self._doubles.add(look.address)
         is_again = look.kind == CONSTANT and self.past is None  # the variables are those of now only
         most = MOST_CHOSEN if is_again else 1 if look.kind == CONSTANT else MOST_LOOKED_AT
@@ -447,7 +454,11 @@ class NanCheck(InitCheck):
                 self._file(batch, file)[index] = now
         if named is None or (named and all(each.values is not None for each in named)):
             return named if named is None else tuple(named)
-        return (*named, *floats)
+        is_alone, told = not named, [each.values for each in named if each.values is not None]
+        for each in floats:  # which may be constants
+            is_told = any(np.array_equal(each.values, values, equal_nan=True) for values in told)
+            named += [each] * (is_alone or (not is_told and re.match("[-|]*[a-z]", each.name) is not None))
+        return tuple(named)
 
     @staticmethod
     def _file(batch: WaveBatch, file: str) -> list[Any]:
@@ -460,6 +471,14 @@ class NanCheck(InitCheck):
             return evolve(each, nan_at=pc) if each.kind in kinds and not each.nan_at else each
 
         return self._changed(origins, used)
+
+    def _only_bits(self, origins: Lanes) -> Lanes:
+        """Return the origins of integers that nothing has used as floats."""
+        return self._changed(origins, lambda each: each if each.kind == MADE_OF_BITS and not each.nan_at else None)
+
+    def without_bits(self, origins: Lanes) -> Lanes:
+        """Return origins without integers that nothing has used as floats."""
+        return self._changed(origins, lambda each: None if each.kind == MADE_OF_BITS and not each.nan_at else each)
 
     def came_to(self, dword: int, wave: int) -> Any:
         """Return where a number in private memory came in, for each lane of a wave; None if it is not followed."""
@@ -501,14 +520,16 @@ class NanCheck(InitCheck):
                     sides.append(self.side(action, at, wave, lanes, int(lanes[0]), batch=batch))
             finding = CheckFinding(NAN, CAME_IN, tuple(sides), "global", origin.address or address, origin.size)
             self.found[key] = finding
-        finding.count += self._count(flags, origin)
+        self._count(finding, batch, flags, origin)
 
-    def _count(self, flags: Lanes, origin: MadeOrigin) -> int:
-        """Return how many numbers are where lanes have a flag; the halves of a double are one."""
+    def _count(self, finding: CheckFinding, batch: WaveBatch, flags: Lanes, origin: MadeOrigin) -> None:
+        """Count the numbers where lanes have a flag, and their work-groups; the halves of a double are one."""
         if origin.size == 8 or origin.pc in self._doubles:
             before = self._counted.get(origin, np.zeros(flags.shape, bool))
             self._counted[origin], flags = before | flags, flags & ~before
-        return int(np.count_nonzero(flags))
+        finding.count += int(np.count_nonzero(flags))
+        groups = np.unique(self.memory.group_of[batch.waves[flags.any(axis=1)]])
+        finding.groups |= {(self.first(), group) for group in groups.tolist()}
 
     def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: Any) -> None:
         if isinstance(origin, MadeOrigin) and origin.kind in (CAME_IN, INFINITE):
@@ -531,12 +552,10 @@ class NanCheck(InitCheck):
             is_known = origin.kind not in MADE_BY or (made.wave == wave and lane in lanes)
             if not is_known:
                 sides = [evolve(self.side(MAKE, origin.pc, wave, lanes, at), callers=sides[0].callers)]
-            if origin.nan_at is not None and origin.nan_at != pc:
-                does = USE if origin.kind == MADE_OF_BITS else TURN
-                sides.append(self.side(does, origin.nan_at, wave, lanes, at, batch=batch))
-            if origin.lost_at is not None and origin.lost_at != origin.pc:
-                sides.append(self.side(LOSE, origin.lost_at, wave, lanes, at, batch=batch))
-            sides.append(self.side(WRITE if kind == UNDEFINED_STORE else USE, pc, wave, lanes, at, batch=batch))
+            turn, last = USE if origin.kind == MADE_OF_BITS else TURN, WRITE if kind == UNDEFINED_STORE else USE
+            later = (turn, origin.nan_at, pc), (LOSE, origin.lost_at, origin.pc), (last, pc, None)
+            places = ((does, place) for does, place, other in later if place not in (None, other))
+            sides += [self.side(does, place, wave, lanes, at, batch=batch) for does, place in places]
             finding = self.found[key] = CheckFinding(NAN, MADE_BY.get(origin.kind, origin.kind), tuple(sides))
             index = made.lanes.index(lane)
             operands = made.operands if is_known else ()
@@ -551,7 +570,7 @@ class NanCheck(InitCheck):
             )
             if (element := made.element(lane)) is not None and is_known:
                 finding.operands += (("element", element, 0, 0),)
-        finding.count += self._count(flags, origin)
+        self._count(finding, batch, flags, origin)
 
 
 # --- One instruction ----------------------------------------------------------------------------------------------
@@ -569,8 +588,9 @@ class NumberLook:
     """Looks at the results of one instruction."""
 
     def __init__(
-        self, check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int, kind: str
-    ) -> None:
+        self, check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int, kind: str,
+        targets: list[tuple[tuple[Cell, ...], int]], types: tuple[str | None, ...] = (),
+    ) -> None:  # fmt: skip
         self.check = check
         self.kind = kind
         self.address = address
@@ -578,16 +598,20 @@ class NumberLook:
         self.log: list[tuple[int, tuple[Any, ...], Lanes]] = []
         """What functions of the instruction were given and returned, if it is odd: the number of each."""
         self.functions = 0
-        self.types: tuple[str | None, ...] = ()
+        self.types = types
         """The types of floats in operands and results that are words of bits."""
         self.ignored = 0
         """How many of the first operands do not count."""
-        self.targets: list[tuple[tuple[Cell, ...], int]] = []
+        self.has_integers = False
+        """Whether integers are among the operands of an instruction that makes a float."""
+        self.targets = targets
         """For each function the registers of its result, and which of their bits it is."""
         self.matrix = matrix_of(instruction.name)
         if "_rcp_" in instruction.name and not check.divides(address):
             check.reciprocals.add(address)
-        self.generation, self.blocks = writer.generation, 1
+        self.generation, self.blocks, left = writer.generation, 1, instruction.operand("src0")
+        if self.matrix is not None and left is not None and self.matrix.left != "f8f6f4":
+            self.blocks = blocks_of(self.matrix, left.count, writer.lanes, writer.generation)
         self.constants = _CONSTANTS if check.is_in_source(address) else (*_CONSTANTS, *_INFINITIES)
         """The constants that count: in a kernel, an infinity is meant."""
         self.is_clamped = kind == FLOATS and bool(instruction.modifiers.get("clamp"))
@@ -597,11 +621,6 @@ class NumberLook:
         self.operands = instruction.sources
         self.sources = [[*cells_of(each, writer.lanes)] for each in self.operands]
         self.names = [each.text for each in self.operands]
-
-    @property
-    def is_double(self) -> bool:
-        """Whether the result is a double."""
-        return self.kind == FLOATS and any(len(cells) == 2 for cells, _bits in self.targets)
 
     @property
     def has_parts(self) -> bool:
@@ -837,6 +856,8 @@ class NumberLook:
             if self.kind == CONVERTED:
                 origins = np.where(executing & odd, check.lost(origins, self.address), origins)
             elif self.kind not in (SELECTED, CONSTANT, SUMMED) and column.any():
+                if self.has_integers:  # whose bits are no float
+                    origins = check.without_bits(origins)
                 check.chosen(batch, odd & executing & (column != 0), origins)
                 origins = np.where(odd & executing, check.used(origins, self.address, CAME_IN, MADE_OF_BITS), origins)
             keeps = odd | check.is_lost(origins) | ~executing
@@ -892,51 +913,62 @@ class NumberLook:
 
 def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook | None:
     """Return what looks at the results of an instruction; None if they are no floats, nor made of some."""
-    name = instruction.name
+    name, targets = instruction.name, instruction.destinations
+    make = partial(NumberLook, check, writer, instruction, address)
+    cells = tuple(cells_of(targets[0], writer.lanes)) if targets else ()
     if "_mix" in name:
-        look = NumberLook(check, writer, instruction, address, FLOATS)
-        return None if name.endswith("bf16") else _mixed(look, instruction)
-    if (bits := converted_bits(instruction)) is not None:
-        return _narrowed(NumberLook(check, writer, instruction, address, NARROWED), instruction, bits[1])
+        is_half = name.endswith("f16")
+        bits = LOW if not is_half else 0xFFFF0000 if "mixhi" in name else 0xFFFF
+        return None if name.endswith("bf16") else make(FLOATS, [(cells, bits)], ("mix",) if is_half else ())
+    if (converted := converted_bits(instruction)) is not None:
+        if not name.endswith(("_f32", "_f16", "_bf16")) or re.search("fp6|bf6|fp4", name):
+            return None  # of numbers of 6 and 4 bits the largest one is in place of all that are larger
+        return make(NARROWED, [(cells, converted[1])])
     if (shape := matrix_of(name)) is not None:
-        return None if shape.result == "i32" else _matrix(check, writer, instruction, address)
+        wide = 2 if shape.result == "f64" else 1
+        parts = [(cells[number : number + wide], LOW) for number in range(0, len(cells), wide)]
+        return None if shape.result == "i32" else make(MATRIX, parts)
     meaning = meaning_of(instruction, writer.generation)
     if name.startswith("v_dual_"):
         meaning = MEANINGS.get(name) or MEANINGS.get(single_name(name))
     if "dot" in name and meaning is not None and meaning.results[0] in ("f16", "f32"):
-        look = NumberLook(check, writer, instruction, address, FLOATS)
-        look.types = (name.rpartition("_")[2],)
-        target = instruction.destinations[0]
-        look.targets.append((tuple(cells_of(target, writer.lanes)), _bits_of(target, meaning.results[0], instruction)))
-        return look
+        bits = _bits_of(targets[0], meaning.results[0], instruction)
+        return make(FLOATS, [(cells, bits)], (name.rpartition("_")[2],))
     if name.startswith("v_pk_") and meaning is None:
-        return _packed(check, writer, instruction, address)
-    if meaning is None or meaning.sources[0] == "exec":
-        return None
-    kind = _kind_of(meaning, instruction)
+        meaning = MEANINGS.get(single_name(name))
+        if meaning is None or meaning.results[0] not in ("f16", "f32"):
+            return None
+        is_single = meaning.results[0] == "f32"
+        return make(FLOATS, [(cells[:1], LOW), (cells[1:2], LOW)] if is_single else _halves(cells))
+    return None if meaning is None or meaning.sources[0] == "exec" else _by_meaning(make, instruction, meaning, cells)
+
+
+def _by_meaning(
+    make: Callable[..., NumberLook], instruction: GpuInstruction, meaning: InstructionMeaning, cells: tuple[Cell, ...]
+) -> NumberLook | None:
+    kind, targets = _kind_of(meaning, instruction), instruction.destinations
     if kind in (None, ASKED):
         return None
-    look = NumberLook(check, writer, instruction, address, kind)
-    if kind == CONSTANT and constant_of(instruction.sources[0]) & _MAGNITUDE not in look.constants:
-        return None
-    targets = instruction.destinations
-    cells = tuple(cells_of(targets[0], writer.lanes)) if targets else ()
-    if kind == CONSTANT:  # of a double the upper half
-        cells = cells[-1:]
     if kind == COMPARED:
         own = next((each for each in targets if not each.register.startswith("exec")), None)
-        is_exec = own is None or name.startswith("v_cmpx")
-        look.targets.append(((SCC,) if meaning.results[0] == "scc" else () if is_exec else cells, LOW))
-    elif kind == PARTS:
-        look.types = tuple(_parts_of(meaning) or ())
-        look.targets += [(cells, 0xFFFF), (cells, 0xFFFF0000)]
-    else:
-        if kind == CONVERTED:
-            limits = np.iinfo(np.dtype(KINDS[meaning.results[0]]))
-            look.limits = limits.min - 1.0, limits.max + 1.0
-        look.ignored = int("div_fixup" in meaning.formula.text)
-        look.targets.append((cells, _bits_of(targets[0], meaning.results[0], instruction)))
+        is_exec = own is None or instruction.name.startswith("v_cmpx")
+        return make(kind, [((SCC,) if meaning.results[0] == "scc" else () if is_exec else cells, LOW)])
+    if kind == PARTS:
+        return make(kind, _halves(cells), tuple(_parts_of(meaning) or ()))
+    cells = cells[-1:] if kind == CONSTANT else cells  # of a double the upper half
+    look = make(kind, [(cells, _bits_of(targets[0], meaning.results[0], instruction))])
+    if kind == CONSTANT and constant_of(instruction.sources[0]) & _MAGNITUDE not in look.constants:
+        return None
+    if kind == CONVERTED:
+        limits = np.iinfo(np.dtype(KINDS[meaning.results[0]]))
+        look.limits = limits.min - 1.0, limits.max + 1.0
+    look.ignored = int("div_fixup" in meaning.formula.text)
+    look.has_integers = kind == FLOATS and any(each[0] in "ui" for each in meaning.sources)
     return look
+
+
+def _halves(cells: tuple[Cell, ...]) -> list[tuple[tuple[Cell, ...], int]]:
+    return [(cells, 0xFFFF), (cells, 0xFFFF0000)]
 
 
 def constant_of(operand: GpuOperand) -> int:
@@ -950,44 +982,6 @@ def _bits_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
         return LOW
     is_high = target.half == 1 or instruction.modifiers.get("op_sel", 0) >> 3 & 1
     return 0xFFFF0000 if is_high else 0xFFFF
-
-
-def _matrix(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook:
-    look = NumberLook(check, writer, instruction, address, MATRIX)
-    target, left = instruction.destinations[0], instruction.operand("src0")
-    cells, wide = cells_of(target, writer.lanes), 2 if look.matrix and look.matrix.result == "f64" else 1
-    look.targets += [(tuple(cells[number : number + wide]), LOW) for number in range(0, len(cells), wide)]
-    if look.matrix is not None and left is not None and look.matrix.left != "f8f6f4":
-        look.blocks = blocks_of(look.matrix, left.count, writer.lanes, writer.generation)
-    return look
-
-
-def _narrowed(look: NumberLook, instruction: GpuInstruction, bits: int) -> NumberLook | None:
-    if not instruction.name.endswith(("_f32", "_f16", "_bf16")) or re.search("fp6|bf6|fp4", instruction.name):
-        return None  # of numbers of 6 and 4 bits the largest one is in place of all that are larger
-    look.targets.append((tuple(cells_of(instruction.destinations[0], look.lanes)), bits))
-    return look
-
-
-def _mixed(look: NumberLook, instruction: GpuInstruction) -> NumberLook:
-    cells, is_half = tuple(cells_of(instruction.destinations[0], look.lanes)), instruction.name.endswith("f16")
-    look.types = ("mix",) if is_half else ()
-    bits = LOW if not is_half else 0xFFFF0000 if "mixhi" in instruction.name else 0xFFFF
-    look.targets.append((cells, bits))
-    return look
-
-
-def _packed(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, address: int) -> NumberLook | None:
-    meaning = MEANINGS.get(single_name(instruction.name))
-    if meaning is None or meaning.results[0] not in ("f16", "f32"):
-        return None
-    look = NumberLook(check, writer, instruction, address, FLOATS)
-    cells = tuple(cells_of(instruction.destinations[0], writer.lanes))
-    if meaning.results[0] == "f32":
-        look.targets += [(cells[:1], LOW), (cells[1:2], LOW)]
-    else:
-        look.targets += [(cells, 0xFFFF), (cells, 0xFFFF0000)]
-    return look
 
 
 def _kind_of(meaning: InstructionMeaning, instruction: GpuInstruction) -> str | None:

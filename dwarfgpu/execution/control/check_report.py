@@ -66,7 +66,6 @@ _OPERAND = re.compile(r"(?<![\w.>])[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[(?:[^]
 """A variable or a part of one in a line of the source."""
 _ASSIGNED = re.compile(r"^(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<![-+*/%&|^<>=!])=(?!=)")
 """What a line sets: an argument of a call in Python is named inside of parentheses."""
-_COMMENT, _DIVISION = re.compile(r"//.*$|/\*.*?\*/"), re.compile(r"/|(?:rcp|recip|div)\w*\s*\(")
 _NAN, _CALL = re.compile("nan", re.IGNORECASE), re.compile(r"[A-Za-z_]\w*\s*\(")
 
 
@@ -112,6 +111,8 @@ class NamedSide:
     calls: tuple[SourceCall, ...]
     """The calls that this is in, innermost first, with the lines of the next ones."""
     value: int | float | None
+    as_float: float | None = None
+    """The float with the bits of a number whose type is not known, where it is likely to be one."""
     text: str | None = None
     """The line of the source."""
     origin: tuple[int, int, int] | None = None
@@ -127,6 +128,7 @@ class NamedSide:
         """What it did, and where."""
         place, value = self.position, self.value
         number = "" if value is None else f" of {value:g}" if isinstance(value, float) else f" of {value}"
+        number += "" if self.as_float is None else f" ({self.as_float:g} as a float)"
         source = f" at {place.file}:{place.line}" if place.file else ""
         return f"{self.action}{number}{source} in {self.function or '?'}, {place.address:#x}"
 
@@ -185,6 +187,8 @@ class NamedFinding:
     """The address of the buffer that its pointer belongs to, where that is known."""
     operands: tuple[NamedOperand, ...] = ()
     """What a number was made of."""
+    groups: frozenset[tuple[int, int]] = frozenset()
+    """The work-groups that numbers were made in."""
 
     @property
     def message(self) -> str:
@@ -265,8 +269,11 @@ def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:
         if row.kind in _RACES and _statement(row) in updates:
             continue
         first = found.get(key)
-        count, places = (0, 0) if first is None else (first.count, first.places)
-        found[key] = evolve(first or row, count=count + row.count, places=places + 1)
+        if first is None:
+            found[key] = row
+            continue
+        groups = first.groups | row.groups
+        found[key] = evolve(first, count=first.count + row.count, places=first.places + 1, groups=groups)
     return (*found.values(),)
 
 
@@ -305,8 +312,7 @@ class WaveVariables:
         if memory.init_check is not None:
             memory.init_check.padding_of_waves = self.padding
         if memory.nan_check is not None:
-            memory.nan_check.variables, memory.nan_check.line_at = self.operands, self._line
-            memory.nan_check.is_in_source, memory.nan_check.divides = self._is_in_source, self._divides
+            memory.nan_check.variables, memory.nan_check.is_in_source = self.operands, self._is_in_source
             if running.is_optimized and memory.nan_check.past is None:
                 most = min(MOST_PAST, PAST_OF_WAVES // max(len(running), 1))
                 memory.nan_check.past = deque(maxlen=max(MOST_AGE, most))
@@ -315,9 +321,10 @@ class WaveVariables:
         def given(places: Any) -> Any:
             return None if nan_check is None else nan_check.given.starts(places)
 
-        self._line_names = LineNames(running, self._text, self._divides, place, given)
+        self._names = LineNames(running, place, given)
+        if nan_check is not None:
+            nan_check.line_at, nan_check.divides = self._names.line, self._names.divides
         self._padding: dict[Any, Padding] = {}
-        self.texts = SourceTexts()
 
     def name(self, finding: CheckFinding, batch: WaveBatch, row: int, place: tuple[str, int]) -> None:
         """Name the variable of a wave that is in a register, or at a private address."""
@@ -370,7 +377,7 @@ class WaveVariables:
         try:
             for age, (at, vector, scalar) in enumerate(steps or [(pc, batch.vector, batch.scalar)]):
                 batch.vector, batch.scalar = vector, scalar
-                set_between += "" if not age else f"{self._text(at) or ''}\n"
+                set_between += "" if not age else f"{self._names.text(at) or ''}\n"
                 missing = [each for each in names if each not in named and not _sets_part(each, set_between)]
                 if age and not missing:
                     break
@@ -380,7 +387,7 @@ class WaveVariables:
                 self.running.machine.device.written(batch)
                 for frame in islice(self.running.attached[int(batch.waves[row])], MOST_DEPTH):
                     here = at if not frame.level else (frame.pc or 1) - 1  # of the call, which is in front of it
-                    text = self._text(here)
+                    text = self._names.text(here)
                     if not age and text is not None:
                         if is_constant and (_NAN.search(text) or not _CALL.search(text)):
                             return None
@@ -409,7 +416,7 @@ class WaveVariables:
         asked = [name for name in names if "[" in name or self._variable(home, name)]
         missing = [name for name in asked if name not in named]
         if asked and past:
-            inputs = LineInputs(self._line_names, past, int(batch.waves[row]), lanes)
+            inputs = LineInputs(self._names, past, int(batch.waves[row]), lanes)
             known = [each for each in inputs.named(home, asked, cells) if missing or each.name in named]
             told = {each.name for each in known}  # of a loop, code of the next turn may have been mixed in
             missing, found = [each for each in missing if each not in told], [x for x in found if x.name not in told]
@@ -455,21 +462,6 @@ class WaveVariables:
         """Return whether an instruction is in a function of the source; nothing is known of a file without any."""
         code = self.running.attached.state.loaded.at(pc)
         return code is None or not code.file.has_dwarf or code.function_at(pc) is not None
-
-    def _line(self, pc: int) -> tuple[object, int] | None:
-        line = self.running.line_at(pc)
-        return None if line is None else (line.file, line.line)
-
-    def _divides(self, pc: int) -> bool:
-        text = self._text(pc)
-        if text is None:  # code of the source without a line is what several lines share
-            return not self.running.frames_at(pc)
-        return _DIVISION.search(text) is not None
-
-    def _text(self, pc: int) -> str | None:
-        line = self.running.line_at(pc)
-        text = None if line is None else self.texts.read(line.file).line(line.line)
-        return text if line is None or text is None or line.file.name.endswith(".py") else _COMMENT.sub("", text)
 
     @remembered
     def _variable(self, pc: int, name: str) -> tuple[int, bool] | None:
@@ -589,7 +581,7 @@ class FindingNames:
             finding.check, finding.kind, _SEVERITIES.get(finding.kind, "error"), finding.space, finding.address,
             finding.size, finding.register, name, is_certain, self._reach(finding), finding.count, sides,
             buffer=None if finding.buffer is None else finding.buffer.address,
-            operands=(*map(self._operand, finding.operands),),
+            operands=(*map(self._operand, finding.operands),), groups=frozenset(finding.groups),
         )  # fmt: skip
 
     def _operand(self, operand: tuple[str, str, int, int]) -> NamedOperand:
@@ -664,7 +656,8 @@ class FindingNames:
         position = self.running.position(side.pc)
         function = calls[0].function or position.place
         value, origin = _number(side.value, kind), self.running.launched.geometry.origin(side.work_group)
-        return NamedSide(side, position, function, calls, value, self._text(side.pc), origin)
+        as_float = likely_float(side.value) if kind is None else None
+        return NamedSide(side, position, function, calls, value, as_float, self._text(side.pc), origin)
 
     @cached_property
     def _arguments(self) -> list[Any]:
@@ -783,6 +776,12 @@ def _parts(struct: Struct, offset: int, depth: int) -> Iterator[tuple[str, Any]]
             if start <= offset < start + size:
                 part, found = element_at(part_type, offset - start, depth + 1)
                 yield f".{member.name}{part}" if member.name else part, found
+
+
+def likely_float(value: bytes | None) -> float | None:
+    """Return the single float of some bytes if it is neither very large nor very small: few integers are so."""
+    found = struct.unpack("<f", value)[0] if value is not None and len(value) == 4 else 0.0
+    return found if 1e-6 < abs(found) < 1e9 else None
 
 
 def _number(value: bytes | None, kind: Any) -> int | float | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.budget import remembered
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.access_shapes import LOCAL, shape_of
 from dwarfgpu.execution.checks.findings import MadeOf
@@ -24,6 +25,7 @@ from dwarfgpu.execution.checks.touched_cells import ACCESSES, COMPUTES, Cell, To
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
 from dwarfgpu.program.types.model import Base, known_size, resolved
 
@@ -33,17 +35,23 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.code.scopes import SourceCall
 
-_SET = re.compile(r"^\s*(?:[\w:<>,*&\s]*?[\s*&])?([A-Za-z_]\w*(?:\.\w+)*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
-"""The variable that a line sets."""
-_ONE = re.compile(r"\s*(\([\w\s]+\)\s*)?[A-Za-z_*][\w.>-]*(\[[^][]*\])?\s*;?\s*(//.*)?")
+_SET = re.compile(r"^\s*(?:[\w:<>,*&\s]*?[\s*&])?([A-Za-z_]\w*(?:\.\w+)*)\s*([-+*/%&|^]|<<|>>)?=(?!=)")
+"""The variable that a line sets, and the operator of a compound assignment."""
+_ONE = re.compile(r"\s*(\([\w\s]+\)\s*)?[A-Za-z_*][\w.>-]*(\[[^][]*\])?\s*;?\s*")
 """An expression that is one object."""
-_GROUP, _FUSED = re.compile(r"\([^()]*\)|\[[^][]*\]|//.*$"), re.compile("_fma|_mad|_mac|_mix")
+_GROUP, _FUSED = re.compile(r"\([^()]*\)|\[[^][]*\]"), re.compile("_fma|_mad|_mac|_mix")
 _OPERATIONS = {"+": re.compile("_add|_sub|_fma|_mad|_mac|_mix"), "*": re.compile("_mul|_ldexp|_lshl"),
                "/": re.compile("_div|_mul|_rcp|_ldexp")}  # fmt: skip
 """The instructions that make the results of sums, products and quotients."""
 _FLOAT = re.compile(r"_b?f(16|32|64)|_cvt_|_cndmask")
+_TO_FLOAT = re.compile(r"_cvt_f\d+_[iu]")
 _BEGINS = re.compile("_rcp_|_frexp_|_div_scale_")
 """Instructions that compilers begin a division with."""
+_COMMENT = re.compile(r"//.*$|/\*.*?\*/")
+_DIVISION = re.compile(r"/|(?:rcp|recip|div)\w*\s*\(")
+_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_STATEMENT = re.compile(rf"\s*(?:else\s+)?(?:for|if|while|switch)\s*{_PARENTHESES}|(?:[^;{{}}()]|{_PARENTHESES})+")
+"""A statement of a line, or the head of one with others inside."""
 MOST_VALUES = 256
 """How many values of a line are looked at."""
 
@@ -60,30 +68,48 @@ class LineValue:
 
 
 class LineNames:
-    """The lines of instructions, and the variables that these lines name."""
+    """The statements of instructions, and the variables that these name; of code without columns the whole lines."""
 
     def __init__(
-        self, running: Running, text: Callable[[int], str | None], divides: Callable[[int], bool],
-        place: Callable[[str, int, int], tuple[str, Any] | None], given: Callable[[Any], Any],
-    ) -> None:  # fmt: skip
+        self, running: Running, place: Callable[[str, int, int], tuple[str, Any] | None], given: Callable[[Any], Any]
+    ) -> None:
         self.running = running
-        self.text = text
-        """Returns the line of an instruction."""
-        self.divides = divides
-        """Returns whether the line divides, or calls a function that does."""
         self.place = place
         """Returns the name and the type of the object at an address of a space, which an instruction reads."""
         self.given = given
         """Returns the addresses at which numbers are NaNs or infinities that the launch has given, 0 for others."""
-        self._lines: dict[int, tuple[Any, int] | None] = {}
         self.touched: dict[int, TouchedCells | None] = {}
+        self._texts = SourceTexts()
 
-    def line(self, pc: int) -> tuple[Any, int] | None:
-        """Return the file and the number of the line of an instruction."""
-        if pc not in self._lines:
-            line = self.running.line_at(pc)
-            self._lines[pc] = None if line is None or not line.line else (line.file, line.line)
-        return self._lines[pc]
+    def line(self, pc: int) -> tuple[Any, int, int] | None:
+        """Return the file and the line of an instruction, and which statement of the line it is of."""
+        return self._statement(pc)[0]
+
+    def text(self, pc: int) -> str | None:
+        """Return the statement of an instruction, without comments."""
+        return self._statement(pc)[1]
+
+    def divides(self, pc: int) -> bool:
+        """Return whether the statement of an instruction divides, or calls a function that does."""
+        text = self.text(pc)
+        if text is None:  # code of the source without a line is what several lines share
+            return not self.running.frames_at(pc)
+        return _DIVISION.search(text) is not None
+
+    @remembered
+    def _statement(self, pc: int) -> tuple[tuple[Any, int, int] | None, str | None]:
+        line = self.running.line_at(pc)
+        if line is None:
+            return None, None
+        number, text = 0, self._texts.read(line.file).line(line.line)
+        if text is not None and not line.file.name.endswith(".py"):
+            text = _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
+            parts = [each for each in _STATEMENT.finditer(text) if each[0].strip()]
+            source = self._calls(pc)[0].source if len(parts) > 1 else None
+            column = 0 if source is None or source.line != line.line else source.column
+            of = ((at, part[0]) for at, part in enumerate(parts, 1) if part.start() < column <= part.end())
+            number, text = next(of, (number, text))
+        return (line.file, line.line, number), text
 
     def type_of(self, name: str, home: int) -> Any:
         """Return the type of what a line names."""
@@ -131,7 +157,8 @@ class LineInputs:
         found, others = dict[str, list[tuple[LineValue, Any]]](), list[tuple[LineValue, int]]()
         for value, writer in ((each, each.writer) for each in self._values(home) if each.writer is not None):
             if (named := self._name(value, writer, home, missing)) is not None:
-                if named[0] not in missing and value.cell in known:
+                is_latest = writer == self._writer(value.cell, len(self.past) - 1)
+                if named[0] not in missing and value.cell in known and is_latest:
                     continue
                 found.setdefault(named[0], []).append((value, named[1]))
             elif self._leaves(value, writer) and _FUSED.search(self._operation(value.reader)) is None:
@@ -227,8 +254,9 @@ class LineInputs:
         is_whole = len(touched.written) == 1 if is_load else self._leaves(value, writer)
         is_set = target is not None and self._is_set_again(target[1], writer, (own, line))
         if own not in (line, None) and target is not None and target[1] in missing and is_whole and not is_set:
-            made = target.string[target.end() :]
-            if _ONE.fullmatch(made) if is_load else self._is_result(value, writer, made):
+            made = target.string[target.end() :] if target[2] is None else f"x {target[2]} y"
+            is_float = _FLOAT.search(self._operation(writer)) is not None or self._is_converted(value, target[1], home)
+            if _ONE.fullmatch(made) if is_load else is_float and self._is_result(value, writer, made):
                 return target[1], self.names.type_of(target[1], home)
         place = self._place(value, writer, int(self.lanes[0])) if is_load else None
         return None if place is None else self.names.place(*place, pc)
@@ -241,8 +269,12 @@ class LineInputs:
         kind = "+" if is_sum else next((each for each in "*/" if each in text), "")
         name, reader = self._operation(writer), self._operation(value.reader)
         is_factor = kind == "*" and _FUSED.search(reader) is not None  # of a product that is fused with a sum
-        is_kind = not kind or _OPERATIONS[kind].search(name) is not None
-        return not is_factor and is_kind and _FLOAT.search(name) is not None  # sums of integers change their order
+        return not is_factor and (not kind or _OPERATIONS[kind].search(name) is not None)
+
+    def _is_converted(self, value: LineValue, name: str, home: int) -> bool:
+        """Return whether a line converts an integer as it is: sums of others change their order."""
+        is_alone = re.search(rf"[(,=*/)]\s*{re.escape(name)}\s*(?:[),;*/]|$)", self.names.text(home) or "")
+        return is_alone is not None and _TO_FLOAT.search(self._operation(value.reader)) is not None
 
     def _is_set_again(self, name: str, writer: int, lines: Container[Any]) -> bool:
         """Return whether another line sets a variable after an instruction."""

@@ -1,5 +1,6 @@
 """NaNs and infinities: kernels that make one, and mended ones; the line, and the operand with its value."""
 
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.cli import main
 from dwarfgpu.execution.checks import findings as f
-from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.check_report import check_report, likely_float
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import some_slow
@@ -364,3 +365,45 @@ def test_a_number_that_is_too_large_for_8_bits(require_tool, tmp_path, target):
             assert [row.kind for row in rows] == [kind] * (is_wrong or kind == f.CAME_IN), (kernel, value)
             for row in rows:
                 assert row.sides[0].side.lane == 5
+
+
+ON_ONE_LINE = """
+kernel void parts(global float *out, global const float *in, global const int *n, float none) {
+  float a = in[0];
+  float s = in[1];
+  float n0 = in[2];
+  float q = a + 1.0f; float r = s / n0; out[get_global_id(0)] = q * r; /* none of these: a / q */
+}
+kernel void scaled(global float *out, global const float *in, global const int *n, float none) {
+  int e = n[0] + 1;
+  out[get_global_id(0)] = ldexp(in[get_global_id(0)], e);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_columns_tell_statements_of_one_line_apart(require_tool, tmp_path, capsys, level):
+    """And all work-groups are counted; an operand without a line that has changed it has none in JSON."""
+    require_tool("clang-22")
+    path, source = str(tmp_path / "parts.co"), tmp_path / "parts.cl"
+    source.write_text(ON_ONE_LINE)
+    assert main(["compile", str(source), "--target=gfx1200", f"-{level}", "-o", path]) == 0
+    (row,) = found(path, "parts", args={1: "zeros(256, float32)"})
+    names = ["s", "n0"] if level == "O0" else ["in[1]", "in[2]"]
+    assert (row.sides[0].line[1], values_of(row), len(row.groups)) == (6, dict.fromkeys(names, "0"), 4)
+    capsys.readouterr()
+    words = "--grid", "256", "--work-group", "64", "out=zeros(256, float32)", "in=zeros(256, float32)", "zeros(1)", "0"
+    main(["run", path, "parts", *words, "--check=nan", "--json"])
+    (operand, *_) = json.loads(capsys.readouterr().out)["check"]["findings"][0]["operands"]
+    assert (operand["name"], operand["value"]) == (names[0], "0")
+    main(["run", path, "parts", *words, "--check=nan"])
+    assert "256 numbers in 4 work-groups" in " ".join(capsys.readouterr().out.split())
+    # an exponent with the bits of an infinite half is not to blame for a number that came in
+    infinite = np.full(256, np.inf, np.float32)
+    assert found(path, "scaled", args={1: infinite, 2: np.full(1, 0x7BFF, np.int32)}) == ()
+
+
+@pytest.mark.parametrize("value, number", [(np.float32(1), 1), (np.float32(-2.5e5), -2.5e5), (np.uint32(5), None),
+    (np.float32(1e-20), None), (np.float64(1), None), (np.float32(np.inf), None)])  # fmt: skip
+def test_a_value_without_a_type_may_be_a_float(value, number):
+    assert likely_float(value.tobytes()) == number
