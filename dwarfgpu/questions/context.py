@@ -440,7 +440,6 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_display(debugger: Debugger, arguments: Arguments) -> None:
-    arguments.none()
     known = debugger.state_of(Displays)
     if not known.every:
         debugger.output.line("There are no auto-display expressions now.")

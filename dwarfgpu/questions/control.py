@@ -235,7 +235,6 @@ def show(debugger: Debugger, arguments: Arguments) -> None:
 def show_version(debugger: Debugger, arguments: Arguments) -> None:
     import platform
 
-    arguments.none()
     debugger.output.line(f"dwarfgpu {__version__}, Python {platform.python_version()}")
 
 
@@ -289,7 +288,6 @@ def focus(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def refresh(debugger: Debugger, arguments: Arguments) -> None:
-    arguments.none()
     _needs_full_screen(debugger)
     debugger.redraw()
 

@@ -181,7 +181,6 @@ def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
 
 
 def run_(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     run = debugger.state_of(KernelRun)
     if run.whole is not None:
         if run.whole.is_running and not debugger.confirmed(
@@ -216,7 +215,6 @@ def _begin(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     device = session(debugger, arguments.command).device
     device.use_compiled()
     compiled = device.compiled
@@ -244,7 +242,6 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_checkpoints(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     history = session(debugger, arguments.command).history
     row = {
         "count": len(history.checkpoints), "bytes": history.size, "most_bytes": history.most_bytes,
@@ -264,7 +261,6 @@ def info_checkpoints(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def kill(debugger: Debugger, arguments: Arguments) -> None:
-    arguments.none()
     whole = debugger.state_of(KernelRun).whole
     if whole is not None:
         if not whole.is_running:
@@ -373,8 +369,6 @@ STEPS: dict[str, Callable[[Debugging, int], Halt]] = {
 
 def step(debugger: Debugger, arguments: Arguments) -> Document:
     name = arguments.command.name
-    if name == "reverse-finish":
-        arguments.none()
     once, is_back = STEPS[name], name.startswith("reverse")
     debugging = session(debugger, arguments.command) if is_back else _ready(debugger, arguments)
     count, wave = _count(arguments), debugger.wave.index
@@ -393,7 +387,6 @@ def step(debugger: Debugger, arguments: Arguments) -> Document:
 def finish(debugger: Debugger, arguments: Arguments) -> Document:
     from dwarfgpu.execution.control.returned import return_type
 
-    arguments.none()
     debugging = _ready(debugger, arguments)
     wave = debugger.wave.index
     debugging.pc_of(wave)
@@ -442,7 +435,6 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     whole = debugger.state_of(KernelRun).whole
     if whole is None:
         debugging = session(debugger, arguments.command)

@@ -251,7 +251,6 @@ def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
 def info_agents(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.execution.launch import devices
 
-    arguments.none()
     what = arguments.command.name.removeprefix("info ")
     machine = selection.machine
     parts = list(getattr(devices, what)(machine.stopped)) if machine.has_waves else []
@@ -302,7 +301,6 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
 
 
 def info_file(selection: Selection, arguments: Arguments) -> Document:
-    arguments.none()
     file = selection.opened.file
     if arguments.has("pc") or arguments.has("name"):
         return _look_up(file, arguments)

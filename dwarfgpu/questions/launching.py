@@ -71,7 +71,6 @@ def _arguments(selection: Selection, wave: Wave) -> list[ShownArgument]:
 
 
 def info_dispatch(selection: Selection, arguments: Arguments) -> Document:
-    arguments.none()
     wave = selection.wave
     record, values = wave.launch, _arguments(selection, wave)
     items = work_items(record, wave.state.target.lane_count)
@@ -82,7 +81,6 @@ def info_dispatch(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_kernel_args(selection: Selection, arguments: Arguments) -> Document:
-    arguments.none()
     wave = _launched_wave(selection)
     record, values = wave.launch, _arguments(selection, wave)
     return Document(

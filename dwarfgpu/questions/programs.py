@@ -27,7 +27,6 @@ def _whole(debugger: Debugger) -> WholeProgram:
 
 
 def info_launches(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     rows = _whole(debugger).rows()
 
     def lines() -> Iterator[str]:

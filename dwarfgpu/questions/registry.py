@@ -542,7 +542,10 @@ def read_arguments(command: Command, text: str) -> Arguments:
         known[name] = new
     if not form:  # gdb has it behind the options
         form, text = _format(command, text)
-    return Arguments(command, form, options, text.strip(), settings, written_as)
+    arguments = Arguments(command, form, options, text.strip(), settings, written_as)
+    if not command.operands:
+        arguments.none()
+    return arguments
 
 
 def _format(command: Command, text: str) -> tuple[str, str]:

@@ -400,7 +400,6 @@ def function_json(debugger: Debugger, address: int) -> Json:
 
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     kept = sources_of(debugger)
     place = file_of(debugger.frame) if debugger.frame.place is not None else None
     file = kept.file if kept.focus == _focus(debugger) and kept.file is not None else place and place[0]

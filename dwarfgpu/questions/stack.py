@@ -336,8 +336,6 @@ def _locals(frame: Frame) -> list[Variable]:
 
 
 def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
-
     here = debugger.frame
     if here.activation is None:
         raise UsageError("No stack.", kind="no_frame", hint="`target snapshot S` attaches a machine")

@@ -321,7 +321,6 @@ def macro_undef(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def macro_list(debugger: Debugger, arguments: Arguments) -> Document:
-    arguments.none()
     written = sorted(remembered(debugger).macros.items())
     macros = [macro for _name, text in written if (macro := macro_of(text)) is not None]
     lines = lambda known: [shown(f"macro define {each.head} {each.body}") for each in known]  # noqa: E731

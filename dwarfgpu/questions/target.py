@@ -45,7 +45,6 @@ ACCESS = {"constant": "program-constant"}
 
 
 def print_address_spaces(selection: Selection, arguments: Arguments) -> Document:
-    arguments.none()
     return listing("spaces", SPACE, selection.frame.target.spaces, spaces_table)
 
 

@@ -48,7 +48,6 @@ def show_values(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
-    arguments.none()
     values = debugger.state_of(Remembered)
     computed = values.computed()
     if not values.variables and not computed:
