@@ -24,6 +24,7 @@ import pytest
 
 from dwarfgpu.compilers import BUILD
 from tests.builders.browser import Browser
+from tests.builders.kept import built_of_text
 
 sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
@@ -81,6 +82,18 @@ def require_tool() -> Callable[..., str]:
         raise lacking(f"{' or '.join(names)} is not installed")
 
     return require
+
+
+@pytest.fixture
+def compile_text(require_tool: Callable[..., str], tmp_path: Path) -> Callable[..., str]:
+    """Compile a text without includes for a processor, as LLVM IR unless words say otherwise; return the path."""
+
+    def compiled(processor: str, text: str, *words: str) -> str:
+        usual = ["-x", "ir", "-w", "-target", "amdgcn-amd-amdhsa", "-nogpulib"]
+        command = [require_tool("clang-22"), *usual, f"-mcpu={processor}", *words]
+        return built_of_text(command, text, tmp_path / f"{len([*tmp_path.iterdir()])}.co")
+
+    return compiled
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,18 @@ def content_of(*folders: Path) -> str:
     return hashlib.sha256(b"".join(f"{path}\\0".encode() + path.read_bytes() for path in files)).hexdigest()
 
 
+def built_of_text(words: Iterable[object], text: str, path: Path) -> str:
+    """Let a compiler make a file of a text that includes nothing."""
+    command = [*map(str, words), "-", "-o", str(path)]
+
+    def make() -> bytes:
+        subprocess.run(command, input=text.encode(), check=True, capture_output=True)
+        return path.read_bytes()
+
+    path.write_bytes(kept(make, command[0], command[1:-1], str(Path.cwd()), text))
+    return str(path)
+
+
 def built(words: Iterable[object], path: Path | str) -> str:
     """Let a compiler make a file of sources, which include only what the words name or what is beside it."""
     command = [*map(str, words), "-o", str(path)]

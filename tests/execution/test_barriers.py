@@ -80,12 +80,8 @@ def test_signals_are_counted_as_the_document_says():
     assert barriers.go_on(first).tolist() == [True]
 
 
-def test_waves_wait_for_ever_but_not_at_barriers_of_traps(require_tool, tmp_path):
-    source = tmp_path / "wait.cl"
-    source.write_text("kernel void k() { __builtin_amdgcn_s_barrier_wait(-1); }")
-    path = str(tmp_path / "wait.co")
-    words = [require_tool("clang-22"), "-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200", "-nogpulib", "-w"]
-    subprocess.run([*words, str(source), "-o", path], check=True, capture_output=True)
+def test_waves_wait_for_ever_but_not_at_barriers_of_traps(require_tool, compile_text):
+    path = compile_text("gfx1200", "kernel void k() { __builtin_amdgcn_s_barrier_wait(-1); }", "-x", "cl")
     machine = machine_for(path, "k")
     launch(machine, path, "k", grid=(64,), work_group=(64,), args=[])
     assert machine.run().kind == halts.STUCK

@@ -162,11 +162,9 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 
 
 @for_each("jit", "off", "on")
-def test_negative_indices(require_tool, tmp_path, jit):
+def test_negative_indices(compile_text, jit):
     """LLVM lets the load add a negative index of 32 bits to a scalar base."""
-    path = str(tmp_path / "k.co")
-    words = [require_tool("clang-22"), "-x", "ir", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib"]
-    subprocess.run([*words, "-O2", "-", "-o", path], input=BEFORE, text=True, check=True)
+    path = compile_text("gfx1250", BEFORE, "-O2")
     machine, numbers = machine_for(path, "k"), np.arange(32, dtype=np.uint8)
     machine.jit = jit
     launched = launch(machine, path, "k", grid=32, work_group=32, args=[numbers, np.zeros(32, np.uint8)])
@@ -197,15 +195,12 @@ end:
 
 @pytest.mark.slow
 @for_each("jit", "off", "on")
-def test_branches_to_far_code(require_tool, tmp_path, jit):
+def test_branches_to_far_code(compile_text, jit):
     """LLVM branches there and back with s_add_pc_i64, whose distance is from the next instruction on."""
-    path = tmp_path / "far.co"
-    words = [require_tool("clang-22"), "-x", "ir", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-nogpulib"]
-    code = FAR.replace("CODE", "s_nop 0\\0A" * 35_000)
-    subprocess.run([*words, "-", "-o", path], input=code, text=True, check=True)
-    machine = machine_for(str(path), "k")
+    path = compile_text("gfx1250", FAR.replace("CODE", "s_nop 0\\0A" * 35_000))
+    machine = machine_for(path, "k")
     machine.jit = jit
-    launched = launch(machine, str(path), "k", grid=32, work_group=32, args=[np.zeros(32, np.uint32), 3])
+    launched = launch(machine, path, "k", grid=32, work_group=32, args=[np.zeros(32, np.uint32), 3])
     assert machine.run(limit=1_000_000).has_ended
     assert launched.buffers["out"][0] == 3
     assert machine.device.executed > 3 * 35_000
@@ -416,11 +411,8 @@ kernel void many(global const uint *in, global uint *out)
 
 
 @pytest.mark.slow
-def test_a_kernel_with_more_than_256_registers(require_tool, tmp_path):
-    source, path = tmp_path / "many.cl", str(tmp_path / "many.co")
-    source.write_text(MANY)
-    words = ["-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-O2", "-nogpulib", str(source), "-o", path]
-    subprocess.run([require_tool("clang-22"), *words], check=True, capture_output=True)
+def test_a_kernel_with_more_than_256_registers(require_tool, compile_text):
+    path = compile_text("gfx1250", MANY, "-x", "cl", "-O2")
     machine = machine_for(path, "many")
     given = NUMBERS.integers(0, 1 << 32, (280, LANES), np.uint32)
     launched = launch(

@@ -1,7 +1,5 @@
 """Barriers in local memory of GFX12.5: arrivals as the CDNA5 document says (11.2.2), and kernels that wait for them."""
 
-import subprocess
-
 import numpy as np
 import pytest
 
@@ -108,15 +106,8 @@ LATER = "call void @llvm.amdgcn.ds.atomic.async.barrier.arrive.b64(ptr addrspace
 
 
 @pytest.fixture
-def compiled(require_tool, tmp_path):
-    def compile_text(text):
-        source, path = tmp_path / "k.ll", tmp_path / "k.co"
-        source.write_text(text)
-        words = [require_tool("clang-22"), "-x", "ir", "-O1", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250"]
-        subprocess.run([*words, "-nogpulib", str(source), "-o", str(path)], check=True, capture_output=True)
-        return str(path)
-
-    return compile_text
+def compiled(compile_text):
+    return lambda text: compile_text("gfx1250", text, "-O1")
 
 
 @for_each("arrive", RETURNING, LATER)

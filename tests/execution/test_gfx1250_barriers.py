@@ -1,8 +1,6 @@
 """Named barriers of GFX12.5, as the CDNA5 document says (5.6), and as LLVM compiles its intrinsics for them."""
 
-import subprocess
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,15 +91,8 @@ end:
 
 
 @pytest.fixture
-def compiled(require_tool, tmp_path):
-    def compile_body(text):
-        source, path = tmp_path / "k.ll", tmp_path / "k.co"
-        source.write_text(text if "define" in text else BODY.replace("TEXT", text))
-        words = [require_tool("clang-22"), "-x", "ir", "-O1", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250"]
-        subprocess.run([*words, "-nogpulib", str(source), "-o", str(path)], check=True, capture_output=True)
-        return str(path)
-
-    return compile_body
+def compiled(compile_text):
+    return lambda text: compile_text("gfx1250", text if "define" in text else BODY.replace("TEXT", text), "-O1")
 
 
 def run(code, *, size=SIZE, **options):
@@ -162,10 +153,8 @@ def test_the_state_has_how_many_barriers_there_are(compiled):
     assert (launched.buffers["out"] == STATED).all()
 
 
-def test_a_repeated_launch_has_its_barriers_where_another_kernel_ran_between(compiled, tmp_path):
-    plain = tmp_path / "plain.co"
-    Path(compiled("store i32 %id, ptr addrspace(1) %to")).rename(plain)
-    code = compiled(STATE)
+def test_a_repeated_launch_has_its_barriers_where_another_kernel_ran_between(compiled):
+    plain, code = compiled("store i32 %id, ptr addrspace(1) %to"), compiled(STATE)
     machine, out = machine_for(code, "k"), np.zeros(SIZE * GROUPS, np.int32)
     sizes = {"grid": (SIZE * GROUPS,), "work_group": (SIZE,)}
     launched = launch(machine, code, "k", args=[out], **sizes)
@@ -173,7 +162,7 @@ def test_a_repeated_launch_has_its_barriers_where_another_kernel_ran_between(com
     address = next(part.value for part in launched.plan.arguments if part.name == "out")
     assert machine.run(limit=100_000).has_ended
     machine.remove_waves()
-    launch(machine, str(plain), "k", args=[address], **sizes)
+    launch(machine, plain, "k", args=[address], **sizes)
     assert machine.run(limit=100_000).has_ended
     assert (launched.buffers["out"].reshape(GROUPS, SIZE) == np.arange(SIZE)).all()
     repeated.launch([address])

@@ -1,6 +1,5 @@
 """Clusters of work-groups on GFX12.5, as LLVM compiles its intrinsics for them, and as the CDNA5 document says."""
 
-import subprocess
 from collections import Counter
 
 import numpy as np
@@ -87,15 +86,12 @@ end:
 
 
 @pytest.fixture
-def compiled(require_tool, tmp_path):
-    def compile_text(text, dims=""):
-        source, path = tmp_path / "k.ll", tmp_path / "k.co"
-        source.write_text(text.replace("ATTRIBUTES", f'"amdgpu-cluster-dims"="{dims}"' if dims else ""))
-        words = [require_tool("clang-22"), "-x", "ir", "-O1", "-w", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1250"]
-        subprocess.run([*words, "-nogpulib", str(source), "-o", str(path)], check=True, capture_output=True)
-        return str(path)
+def compiled(compile_text):
+    def compiled_for(text, dims=""):
+        given = f'"amdgpu-cluster-dims"="{dims}"' if dims else ""
+        return compile_text("gfx1250", text.replace("ATTRIBUTES", given), "-O1")
 
-    return compile_text
+    return compiled_for
 
 
 def run(code, count, jit="off", **options):

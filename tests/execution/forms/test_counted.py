@@ -1,7 +1,5 @@
 """Profiles whose counters are in forms, against those of the same kernels interpreted."""
 
-import subprocess
-
 import pytest
 
 from dwarfgpu.execution.control.profile import COUNTED, Profile
@@ -53,11 +51,9 @@ def test_most_instructions_are_counted_without_python(build):
     assert compiled.times < 20 < interpreted.times / 20
 
 
-def test_calls_by_hand_and_waves_that_part(require_tool, tmp_path, monkeypatch):
+def test_calls_by_hand_and_waves_that_part(compile_text, monkeypatch):
     """A wave calls itself, another one jumps out of several calls, and there is a branch that is far."""
-    path = str(tmp_path / "calls.co")
-    words = f"-x assembler --target=amdgcn-amd-amdhsa -mcpu=gfx1100 - -o {path}".split()
-    subprocess.run([require_tool("clang-22"), *words], input=by_hand(JUMPS, CALLED).encode(), check=True)
+    path = compile_text("gfx1100", by_hand(JUMPS, CALLED), "-x", "assembler")
     monkeypatch.setitem(KERNELS, "kernel", ())
     found = [counted(ready(path, "kernel", hot, 64)[0])[0] for hot in (0, HOT, 1)]
     assert found[0] == found[1] == found[2]

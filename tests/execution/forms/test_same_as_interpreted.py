@@ -1,7 +1,5 @@
 """Kernels that run as forms, against the same kernels interpreted: every register and every byte."""
 
-import subprocess
-
 import numpy as np
 import pytest
 
@@ -198,10 +196,8 @@ def test_python_executes_all_where_nothing_can_be_compiled(build, monkeypatch):
 
 
 @in_both_orders
-def test_calls_and_returns_are_noted_and_a_far_branch_is_no_return(require_tool, tmp_path, in_step):
-    path = str(tmp_path / "jumps.co")
-    words = f"--target=amdgcn-amd-amdhsa -mcpu=gfx1100 -x assembler - -o {path}"
-    subprocess.run([require_tool("clang-22"), *words.split()], input=by_hand(JUMPS, CALLED).encode(), check=True)
+def test_calls_and_returns_are_noted_and_a_far_branch_is_no_return(compile_text, in_step):
+    path = compile_text("gfx1100", by_hand(JUMPS, CALLED), "-x", "assembler")
     KERNELS["kernel"] = ()
     for step in (1, 7, 200):
         devices = all_ways(path, "kernel", 64, in_step=in_step)

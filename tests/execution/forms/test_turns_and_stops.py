@@ -254,11 +254,9 @@ def test_waves_that_are_launched_again_do_the_same(build, before, kernel):
     assert_same(*devices)
 
 
-def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(require_tool, tmp_path):
+def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(compile_text):
     """A branch behind a call that is open, with a sum of the program counter; then a call by hand of the first wave."""
-    path, seen = str(tmp_path / "jumps.co"), []
-    words = f"--target=amdgcn-amd-amdhsa -mcpu=gfx1100 -x assembler - -o {path}"
-    subprocess.run([require_tool("clang-22"), *words.split()], input=by_hand(JUMPS, CALLED).encode(), check=True)
+    path, seen = compile_text("gfx1100", by_hand(JUMPS, CALLED), "-x", "assembler"), []
     KERNELS["kernel"] = ()
     devices = [ready(path, "kernel", hot, 64, in_step=True)[0] for hot in (0, 1)]
     for limit in range(2, 200, 2):
