@@ -8,7 +8,7 @@ before it leads there.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
 from time import process_time
@@ -100,6 +100,13 @@ def keep_launch(machine: Gpu) -> None:
     """Remember a machine as it is before it runs, unless it has much memory."""
     if machine.past is None and sum(data.size for _place, data in writable_blocks(machine)) <= MOST_KEPT:
         History(machine)
+
+
+def bytes_of(memories: Iterable[KeptMemory]) -> int:
+    """Return the bytes of memories that share chunks."""
+    blocks = {id(block): block for memory in memories for block in memory.values()}
+    chunks = {id(chunk): len(chunk) for block in blocks.values() for chunk in block if chunk is not ZEROS}
+    return sum(chunks.values())
 
 
 class History:
@@ -217,9 +224,7 @@ class History:
     @property
     def size(self) -> int:
         """The bytes that all checkpoints keep."""
-        blocks = {id(block): block for point in self.checkpoints for block in point.memory.values()}
-        chunks = {id(chunk): len(chunk) for block in blocks.values() for chunk in block}
-        return sum(chunks.values()) + sum(point.beside for point in self.checkpoints)
+        return bytes_of(point.memory for point in self.checkpoints) + sum(point.beside for point in self.checkpoints)
 
     def _closeness(self, index: int) -> float:
         """Return how far the checkpoints around one are apart, for how long ago that was."""

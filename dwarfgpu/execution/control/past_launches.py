@@ -6,11 +6,10 @@ The host of the program has gone on, and its memory stays as it is: a launch is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution.control import checkpoints
-from dwarfgpu.execution.control.checkpoints import ZEROS, History, KeptMemory
+from dwarfgpu.execution.control.checkpoints import History, KeptMemory, bytes_of
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.launch import begin
@@ -45,8 +44,6 @@ class KeptLaunch:
     """Other attributes of the machine."""
     host: Callable[[], Any]
     """Makes what answers calls of kernels."""
-    size: int
-    """The bytes that are kept for it, and not for the launch before."""
 
     def again(self, beside: int) -> Running:
         """Return the launch at its first instruction, on a machine of its own and without checks.
@@ -72,13 +69,10 @@ class PastLaunches:
 
     def __init__(self) -> None:
         self.kept: list[KeptLaunch] = []
+        self.size = 0
+        """The bytes that are kept."""
         self.why = ""
         """Why earlier ones are not kept; empty if all are."""
-
-    @property
-    def size(self) -> int:
-        """The bytes that are kept."""
-        return sum(_added({}, each.memory) for each in self.kept[:1]) + sum(each.size for each in self.kept[1:])
 
     def keep(self, of: Any, running: Running, host: Callable[[], Any]) -> None:
         """Remember a launch whose waves are at the first instruction; the machine then has its `History`."""
@@ -97,26 +91,21 @@ class PastLaunches:
             KeptLaunch(
                 of, evolve(running.launched, plan=plan, machine=None), running.program, memory, extents,
                 tuple(machine.code_objects), tuple(machine.buffers), {name: getattr(machine, name) for name in names},
-                host, _added(before, memory),
+                host,
             )
         )  # fmt: skip
+        self.size += _more(memory, before)
         while len(self.kept) > MOST or self.size > checkpoints.MOST_BYTES // 2:
-            del self.kept[0]
+            first = self.kept.pop(0)
+            self.size -= _more(first.memory, self.kept[0].memory if self.kept else {})
             what = f"the last {len(self.kept):,} fill" if self.kept else "one has more than half of"
             self.why = f"{what} what `info checkpoints` shows"
 
     def forget(self, why: str) -> None:
         """Forget all launches for a reason."""
-        self.kept, self.why = [], why
+        self.kept, self.size, self.why = [], 0, why
 
 
-def _added(before: KeptMemory, memory: KeptMemory) -> int:
-    """Return the bytes of memory that are not kept for the launch before."""
-    fresh = ((before.get(place, ()), chunks) for place, chunks in memory.items())
-    return sum(
-        len(chunk)
-        for known, chunks in fresh
-        if known is not chunks
-        for chunk, same in zip_longest(chunks, known[: len(chunks)])
-        if chunk is not ZEROS and chunk is not same
-    )
+def _more(memory: KeptMemory, other: KeptMemory) -> int:
+    """Return the bytes of memory that are not kept for the launch before or after it."""
+    return bytes_of([memory, other]) - bytes_of([other])
