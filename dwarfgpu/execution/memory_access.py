@@ -810,6 +810,14 @@ class MemoryAccess:
         rows, at, part = self.private[size], address >> 2, (address & 3) // size
         return [rows[batch.index, at + number, :, part].copy() for number in range(count)]
 
+    def private_bytes(self, wave: int, lane: int, address: int, size: int) -> bytes:
+        """Return bytes of the private memory of a lane; nothing if they are not all inside."""
+        first, end = address & ~3, address + size
+        if not self._is_private_row(first, 4, -(-(end - first) // 4)):
+            return b""
+        words = self.private[4][wave, first >> 2 : -(-end // 4), lane, 0]
+        return bytes(words.tobytes()[address - first : end - first])
+
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
         """Write the numbers of all lanes from one private address on, as `store` does; return whether it could."""
         if self.watch is not None or not self.has_shortcuts or not self._is_private_row(address, size, len(values)):

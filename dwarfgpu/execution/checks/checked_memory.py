@@ -195,9 +195,7 @@ class CheckedMemory(MemoryAccess):
         if space == LOCAL:
             first = int(memory.group_of[batch.waves[row]]) * memory.local_size + address
             return bytes(memory.local.data[first : first + size].tobytes())
-        first = address & ~3
-        words = memory.private_numbers(batch, first, 4, -(-(address + size - first) // 4)) or []
-        return b"".join(word[row, lane].tobytes() for word in words)[address - first :][:size]
+        return memory.private_bytes(int(batch.waves[row]), lane, address, size)
 
     def _every_check(self) -> list[KeptState]:
         checks = self.order, self.races, self.barrier_check, self.wait_check, self.bounds, self.align

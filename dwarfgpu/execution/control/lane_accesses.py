@@ -120,9 +120,7 @@ class LaneAccesses:
         assert self._lane is not None  # noqa: S101 (the callers have looked)
         batch, row, lane = self._lane
         if kind == PRIVATE:
-            first = address & ~3
-            words = self._memory.private_numbers(batch, first, 4, -(-(address + size - first) // 4)) or []
-            return b"".join(word[row, lane].tobytes() for word in words)[address - first :][:size] or None
+            return self._memory.private_bytes(int(batch.waves[row]), lane, address, size) or None
         if self._memory.is_weak:
             return None
         if kind == LOCAL:

@@ -34,7 +34,7 @@ from dwarfgpu.execution.control.placed_columns import (
 )
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.expr.locations import Memory, Register
+from dwarfgpu.expr.locations import Implicit, Memory, Register, SingleLocation
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.all_waves import frame_of, places_of
@@ -46,7 +46,7 @@ from dwarfgpu.program.language.arithmetic import COMPARISONS
 from dwarfgpu.program.language.syntax import Binary, Boolean, Character, Integer, Name, Unary
 from dwarfgpu.program.types.model import Array, Type, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
-from dwarfgpu.program.values.storage import Located
+from dwarfgpu.program.values.storage import MAX_OBJECT, Located
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.device import Device
@@ -196,6 +196,10 @@ class PlacedVariable:
     """Whether it has no location there, or has not been declared."""
     memory: tuple[str, int] | None = None
     """The kind of its memory and its address there, if it is in memory and lanes share the address."""
+    size: int = 0
+    """Its bytes; 0 if they are not known."""
+    is_vector: bool = False
+    """Whether it is a vector or an array of numbers in private memory, whose text follows from its bytes."""
 
     @property
     def is_shared(self) -> bool:
@@ -205,21 +209,26 @@ class PlacedVariable:
     def holds(self, kind: str, address: int) -> bool:
         """Return whether an address of private memory is in it."""
         first = None if self.memory is None or self.is_absent or self.is_shared else self.memory[1]
-        return kind == PRIVATE and first is not None and 0 <= address - first < (known_size(self.type) or 0)
+        return kind == PRIVATE and first is not None and 0 <= address - first < self.size
 
     def is_in(self, addresses: set[int]) -> bool:
         """Return whether some of its private addresses are among others."""
-        first = 0 if self.memory is None else self.memory[1]
-        inside = range(first, first + (known_size(self.type) or 0))
+        inside = self.addresses
         return (
             not addresses.isdisjoint(inside) if len(inside) < len(addresses) else any(at in inside for at in addresses)
         )
 
+    @property
+    def addresses(self) -> range:
+        """Its addresses in memory."""
+        first = 0 if self.memory is None else self.memory[1]
+        return range(first, first + self.size)
+
     @classmethod
-    def of(cls, variable: Variable, *how: Any, **more: Any) -> PlacedVariable:
+    def of(cls, variable: Variable, **how: Any) -> PlacedVariable:
         """Return a variable of a frame without the frame."""
         facts = variable.kind == PARAMETER, variable.is_shadowed, variable.is_listed, variable.begins_here
-        return cls(variable.die, variable.name, variable.type, *facts, *how, **more)
+        return cls(variable.die, variable.name, variable.type, *facts, size=known_size(variable.type) or 0, **how)
 
 
 def variables_in(frame: Frame, lanes: LaneSet, device: Device) -> list[PlacedVariable]:
@@ -228,16 +237,35 @@ def variables_in(frame: Frame, lanes: LaneSet, device: Device) -> list[PlacedVar
 
 
 def _placed(variable: Variable, lanes: LaneSet, device: Device) -> PlacedVariable:
-    kind = scalar_of(variable.type)
+    kind, machine = scalar_of(variable.type), device.machine
     is_pointer = kind is None or kind.kind in ("pointer", "bytes")
     column: LaneNumbers | None = None
+    asked = {*machine.asked}
     try:
         column, _bits = column_of(variable, lanes, device)
     except Unavailable:
         return PlacedVariable.of(variable, is_absent=True)
     except (DwarfGpuError, Unplaced):
         pass
-    return PlacedVariable.of(variable, column, not is_pointer and column is not None, memory=memory_of(variable, lanes))
+    memory, inner = memory_of(variable, lanes), resolved(variable.type)
+    is_vector = memory is not None and memory[0] == PRIVATE and _has_numbers(inner)
+    if is_vector:  # unless lanes are at places of their own
+        is_vector = places_of(variable.frame, variable, tuple(range(device.lanes)), 1) is None
+    found = _location_of(variable, lanes)
+    if found is not None and isinstance(found[0].storage, Implicit):
+        # vector registers have its value, but say nothing of its place
+        machine.asked -= {each for each in machine.asked - asked if each[0] == "v" and each[1:].isdecimal()}
+    is_text = not is_pointer and column is not None
+    how = {"column": column, "is_text_of_bits": is_text, "memory": memory, "is_vector": is_vector}
+    return PlacedVariable.of(variable, **how)
+
+
+def _has_numbers(kind: Type) -> bool:
+    """Return whether a type is a vector or an array of numbers, and no part of it depends on an object."""
+    if not isinstance(kind, Array) or kind.is_dynamic or not 0 < (known_size(kind) or 0) <= MAX_OBJECT:
+        return False
+    element = scalar_of(kind.element)
+    return element is not None and element.kind not in ("pointer", "bytes")
 
 
 def has_elements(type_: Type) -> bool:
@@ -258,15 +286,21 @@ def global_addresses_of(variable: Variable, lanes: LaneSet) -> Any:
     return found[1] if found is not None and found[0] == GLOBAL else None
 
 
-def _addresses_of(variable: Variable, lanes: LaneSet) -> tuple[str, Any] | None:
+def _location_of(variable: Variable, lanes: LaneSet) -> tuple[SingleLocation, int] | None:
+    """Return the one place of a variable, and the bit there with which it begins."""
     try:
         place = variable.find(lanes).place
     except (DwarfGpuError, Diverge, LaneFault):
         return None
-    location = place.storage.location.single if isinstance(place.storage, Located) else None
+    single = place.storage.location.single if isinstance(place.storage, Located) else None
+    return None if single is None else (single, place.bit_offset)
+
+
+def _addresses_of(variable: Variable, lanes: LaneSet) -> tuple[str, Any] | None:
+    location, first = _location_of(variable, lanes) or (None, 0)
     if location is None or not isinstance(location.storage, Memory):
         return None
-    offsets = np.asarray(location.bit_offset).reshape(-1) + place.bit_offset
+    offsets = np.asarray(location.bit_offset).reshape(-1) + first
     return kind_of(location.storage.space), offsets // 8
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.frames.wave import Wave
 
 FrameKey = tuple[tuple[int, ...] | None, "Die | None"]
 """The return addresses of the calls around a frame, and its function, which may be inlined."""
@@ -159,7 +160,9 @@ class StepTrace:
         """The addresses where no location of a list holds."""
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
         self._texts: dict[tuple[int, Die], tuple[bytes | None, str | None]] = {}
-        """The latest bits and text of each variable, by the address."""
+        """The latest bits and text of each variable, by the address, or 0 if its text follows from its bits."""
+        self._as_of = 0, 0
+        """The instruction for which the machine has the registers of the batch, and the address that it gave."""
         self._last: tuple[str | None, int, str | None] | None = None
         self._before = running.machine.device.observer
         running.machine.device.observer = self._observe
@@ -265,7 +268,7 @@ class StepTrace:
         lane = self._lane(0 if self.lane is not None else _mask(batch, row))
         if begins:
             self._begin(batch, row, _mask(batch, row), position)
-        elif batch.pc not in self._unlisted:
+        elif self.is_optimized and batch.pc not in self._unlisted:
             self._look_within(batch, row, lane)
         facts = self.running.reader.at(batch.pc)
         if facts.body == batch.pc and not begins:  # a function in one line has its arguments there
@@ -370,8 +373,7 @@ class StepTrace:
 
         def expand(text: str) -> str:
             with suppress(DwarfGpuError):
-                self.running.machine.device.written(batch)
-                return expanded(text, self.running.attached[int(batch.waves[row])].frame(0).macros)
+                return expanded(text, self._wave(batch, row).frame(0).macros)
             return text
 
         return expand
@@ -459,10 +461,9 @@ class StepTrace:
     def _return_type(self, batch: WaveBatch, row: int, function: Die | None) -> ReturnType | None:
         """Return what a function that begins is going to return."""
         if function not in self._return_types:
-            self.running.machine.device.written(batch)
             self._return_types[function] = None
             with suppress(DwarfGpuError):
-                self._return_types[function] = return_type(self.running.attached[int(batch.waves[row])].frame(0))
+                self._return_types[function] = return_type(self._wave(batch, row).frame(0))
         return self._return_types[function]
 
     def _look(self, batch: WaveBatch, row: int, lane: int, visible: set[Die]) -> None:
@@ -472,11 +473,12 @@ class StepTrace:
 
     def _look_within(self, batch: WaveBatch, row: int, lane: int) -> None:
         """Take note of those in locations that a list names: they may hold within the line alone."""
-        if not any(each.is_listed for each in self._variables(batch, row)):
+        placed = self._placed(batch, row)
+        if not any(each.is_listed for each in placed):
             self._unlisted.add(batch.pc)
             return
-        for each in self._placed(batch, row):
-            is_small = (known_size(each.type) or SMALL + 1) <= SMALL
+        for each in placed:
+            is_small = 0 < each.size <= SMALL
             if each.is_listed and not each.is_absent and (each.begins_here or is_small):
                 self._note(batch, row, lane, each, is_hidden=each.is_shadowed)
 
@@ -500,34 +502,45 @@ class StepTrace:
         return [PlacedVariable.of(each, memory=memory_of(each, lanes)) for each in self._variables(batch, row)]
 
     def _variables(self, batch: WaveBatch, row: int) -> Sequence[Variable]:
-        self.running.machine.device.written(batch)
         with suppress(DwarfGpuError):
-            return self.running.attached[int(batch.waves[row])].frame(0).variables()
+            return self._wave(batch, row).frame(0).variables()
         return ()
+
+    def _wave(self, batch: WaveBatch, row: int) -> Wave:
+        """Return a wave with the registers that it has now."""
+        if self._as_of != (self.executed, batch.pc):
+            self._as_of = self.executed, batch.pc
+            self.running.machine.device.written(batch)
+        return self.running.attached[int(batch.waves[row])]
 
     def _note(self, batch: WaveBatch, row: int, lane: int, placed: PlacedVariable, *, is_hidden: bool) -> None:
         """Take note of a variable if its value is another one, as a text."""
-        die, bits, frame = placed.die, _bits(placed, batch, row, lane), self._frame
+        die, frame = placed.die, self._frame
+        bits, unset = self._bits(placed, batch, row, lane)
         is_argument = placed.is_parameter and die not in frame.texts
         if (placed.is_absent and not is_argument) or placed.is_shared:
             return
-        if bits is not None and not placed.is_text_of_bits:  # what a pointer leads to is not its own
+        is_text = placed.is_text_of_bits or placed.is_vector
+        if bits is not None and not is_text:  # what a pointer leads to is not its own
             if frame.pointers.get(die) == bits:
                 return
             frame.pointers[die] = bits
         may_be_stale = placed.memory is not None and not (placed.is_listed or placed.is_parameter)
-        if isinstance(column := placed.column, PrivateColumn) and self._is_unset(
-            self.running.machine.device.memory.undefined_bytes(batch, row, lane, PRIVATE, column.address, column.size)
+        written = frame.written if may_be_stale and self.lane is not None else None
+        if placed.is_vector and not (
+            unset and not any(unset) and (written is None or written.issuperset(placed.addresses))
         ):
+            bits = None  # only parts of it may be set
+        if self._is_unset(unset) and not placed.is_vector:
             text: str | None = UNSET
         else:
-            key = batch.pc, die
+            is_text = is_text and bits is not None
+            key = 0 if is_text else batch.pc, die
             before, text = self._texts.get(key, (None, None))
             if bits is None or bits != before:
-                if bits is not None and placed.is_text_of_bits:
+                if bits is not None and is_text:
                     text = self._text(Object(placed.type, ObjectPlace(Bytes(bits))))
                 else:
-                    written = frame.written if may_be_stale and self.lane is not None else None
                     text = self._value_of(batch, row, lane, die, written, is_argument=is_argument)
                 self._texts[key] = bits, text
         if may_be_stale and not placed.is_in(frame.written) and frame.stale.setdefault(die, text) == text:
@@ -538,6 +551,27 @@ class StepTrace:
         if text is not None and known.removesuffix(AT_LAUNCH) != text:
             frame.texts[die] = text
             self._changes[die] = f"{placed.name}{' (shadowed)' * is_hidden}", text
+
+    def _bits(self, placed: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> tuple[bytes | None, bytes]:
+        """Return the bytes of a variable in a lane, and of private memory their undefined bits.
+
+        The bytes are None where only the frame can tell them.
+        """
+        column, memory, at = placed.column, self.running.machine.device.memory, None
+        if isinstance(column, PrivateColumn):
+            at = column.address, column.size
+        elif placed.is_vector:
+            at = placed.addresses.start, placed.size
+        if at is not None:
+            unset = memory.undefined_bytes(batch, row, lane, PRIVATE, *at)
+            is_aligned = placed.is_vector or not at[0] % min(at[1], 4)
+            return (memory.private_bytes(int(batch.waves[row]), lane, *at) if is_aligned else b"") or None, unset
+        with suppress(Unplaced):
+            numbers = None if column is None else column(batch)
+            if numbers is not None:
+                own = numbers[row if numbers.shape[0] > 1 else 0, lane if numbers.shape[1] > 1 else 0]
+                return bytes(own.tobytes()), b""
+        return None, b""
 
     def _values(self, batch: WaveBatch, row: int, lane: int, names: list[str]) -> Iterator[tuple[str, str]]:
         for name in names:
@@ -567,9 +601,8 @@ class StepTrace:
 
     def _answer(self, batch: WaveBatch, row: int, lane: int, find: Callable[[Frame], Quantity]) -> LaneAnswer | None:
         """Return what is found in the innermost frame of a wave; None where a name means nothing."""
-        self.running.machine.device.written(batch)
         try:
-            return find(self.running.attached[int(batch.waves[row])].frame(0)).values([lane]).of(lane)
+            return find(self._wave(batch, row).frame(0)).values([lane]).of(lane)
         except DwarfGpuError:
             return None
 
@@ -603,19 +636,8 @@ class StepTrace:
         return None
 
 
-def _bits(placed: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> bytes | None:
-    """Return the bytes of a variable in a lane; None where only the frame can tell them."""
-    if placed.column is None:
-        return None
-    with suppress(Unplaced):
-        column = placed.column(batch)
-        return bytes(column[row if column.shape[0] > 1 else 0, lane if column.shape[1] > 1 else 0].tobytes())
-    return None
-
-
 def _mask(batch: WaveBatch, row: int) -> int:
-    flags = executing(batch)[row]
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+    return _number(batch.exec, row) & (1 << batch.lanes) - 1
 
 
 def _results(instruction: GpuInstruction, batch: WaveBatch, row: int, lane: int) -> Any:
