@@ -33,7 +33,7 @@ def test_all_processors_whose_instructions_are_known_have_a_row():
     assert [row.processors[0] for row in rows if "gfx942" in row.processors] == ["gfx942"]
     assert len({name for row in rows for name in row.processors}) == sum(len(row.processors) for row in rows) > 40
     assert all(row.effects > 0.99 * row.text for row in rows)
-    assert [row.processors[0] for row in rows if row.meaning < 0.84 * row.text] == ["gfx1250"]
+    assert all(row.meaning > 0.84 * row.text for row in rows)
     _status, _out, refused = outcome("targets", "gfx1310", "--coverage")
     assert "the instructions of gfx1310 are not known" in refused
 
