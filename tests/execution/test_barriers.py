@@ -1,6 +1,5 @@
 """The barriers of GFX12: signals and waits, as the RDNA4 document says."""
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders import kept
 from tests.builders.instruction_bench import InstructionBench
 from tests.builders.parameters import for_each
 
@@ -20,11 +20,9 @@ SIZE, GROUPS = 128, 3
 
 @pytest.fixture(scope="module", params=["O0", "O2"])
 def code(request, require_tool, tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("barriers") / "split.co")
+    path = tmp_path_factory.mktemp("barriers") / "split.co"
     words = [require_tool("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200"]
-    words += [f"-{request.param}", "-g", "-nogpulib", "-w", str(SOURCE), "-o", path]
-    subprocess.run(words, check=True, capture_output=True)
-    return path
+    return kept.built([*words, f"-{request.param}", "-g", "-nogpulib", "-w", SOURCE], path)
 
 
 def run(code, kernel, *buffers, size=SIZE, seed=None):

@@ -2,11 +2,11 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.builders import kept
 from tests.questions.harness import Run
 
 SOURCE = Path(__file__).parent / "returned.cl"
@@ -32,11 +32,9 @@ ALL = [(processor, level) for processor in ("gfx900", "gfx90a", "gfx1030", "gfx1
                 ids="-".join)  # fmt: skip
 def code(request, require_tool, tmp_path_factory):
     processor, level = request.param
-    path = str(tmp_path_factory.mktemp("returned") / "returned.co")
     words = [require_tool("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa"]
     words += [f"-mcpu={processor}", f"-{level}", "-g", "-nogpulib", "-w", "-Xclang", "-finclude-default-header"]
-    subprocess.run([*words, str(SOURCE), "-o", path], check=True, capture_output=True)
-    return path, level
+    return kept.built([*words, SOURCE], tmp_path_factory.mktemp("returned") / "returned.co"), level
 
 
 @pytest.fixture
