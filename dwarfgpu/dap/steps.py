@@ -43,7 +43,9 @@ def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bo
         if not session.next_launch():
             leave(session)
             return
-        if session.host_point is not None or not can_pause:  # a step ends where the next kernel begins
+        whole = session.debugger.state_of(KernelRun).whole
+        is_there = whole is None or whole.point is not None or whole.has_come_back
+        if is_there or not can_pause:  # a step ends where the next kernel begins
             tell_entry(session)
             return
         halt = _run_kernel(session, lambda debugging: debugging.go_on(), can_pause=True)

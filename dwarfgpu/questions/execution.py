@@ -67,6 +67,10 @@ class WholeProgram(Protocol):
         """The launch that is executed again; None in the present."""
 
     @property
+    def has_come_back(self) -> bool:
+        """Whether it has just gone on from a launch that was executed again into the present."""
+
+    @property
     def past(self) -> PastLaunches:
         """The launches that one can go back into."""
 
@@ -318,14 +322,14 @@ def _go_on_in_program(
             if whole.in_past is not None and debugging.history.is_changed:
                 text = "later launches begin as they did before: what you changed in this one does not reach them"
                 debugger.output.line(debugger.output.style("hint", f"hint: {text}"))
-        stops.halt, was_in_past = None, whole.in_past is not None
+        stops.halt = None
         running = whole.go_on()
         if running is None:
             _detach(debugger)
             return Document({"reason": "program", "text": whole.why, "host": whole.calls()}, [f"[{whole.why}]"])
         debugger.use(running.program, running.attached)
         launched(debugger, running.launched, whole.start)
-        if is_first or whole.point is not None or (was_in_past and whole.in_past is None):
+        if is_first or whole.point is not None or whole.has_come_back:
             return Document({"reason": "launch", "text": whole.why}, lambda _output: _launch_lines(debugger, whole))
 
 

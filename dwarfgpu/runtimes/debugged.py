@@ -67,6 +67,8 @@ class DebuggedProgram:
         """The launches that one can go back into; the last one is that which is there, if one is."""
         self._at: int | None = None
         """The one of them that is executed again; None in the present."""
+        self.has_come_back = False
+        """Whether it has just gone on from there into the present."""
         self._present: tuple[str, Breakpoint | None] = "", None
         """`why` and `point` in the present."""
         self._current: HostLaunch | None = None
@@ -123,9 +125,8 @@ class DebuggedProgram:
 
     def go_back(self) -> Running | None:
         """Return the launch before at its end, executed again on a machine of its own; None if it is not kept."""
-        if not self.can_go_back:
+        if (at := self._before) < 0:
             return None
-        at = self._before
         running = self.past.kept[at].again(self.past.size)
         running.machine.past.run_to_end()
         if self._at is None:
@@ -141,10 +142,11 @@ class DebuggedProgram:
 
     def go_on(self) -> Running | None:
         """End the launch that is there, and go to the next one; None if the program has ended, or a call is held."""
-        if self._at is not None:
-            at = self._at + 1
-            if at < len(self.past.kept) - (self._current is not None):
-                return self._again(at, self.past.kept[at].again(self.past.size))
+        at = None if self._at is None else self._at + 1
+        self.has_come_back = at == len(self.past.kept) - (self._current is not None)
+        if at is not None and not self.has_come_back:
+            return self._again(at, self.past.kept[at].again(self.past.size))
+        if self.has_come_back:
             self._at, (self.why, self.point) = None, self._present
             return None if self._current is None else self._current.running
         started = self._started
