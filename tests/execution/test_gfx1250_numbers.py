@@ -256,7 +256,7 @@ def test_hyperbolic_tangents_outside_of_the_approximation(it, number, expected):
     "text, message",
     ("v_cvt_scale_pk8_f32_fp8 v[0:7], v[8:9], v10 scale_sel:1", "documents differ on what scale_sel:1 says"),
     ("v_cvt_scale_pk8_f32_fp4 v[0:7], v8, v10 scale_sel:4", "documents differ on what scale_sel:4 says"),
-    ("v_cvt_scalef32_sr_pk8_fp8_f32 v[0:1], v[8:15], v16, v17", "which bits of 16 random ones count"),
+    ("v_cvt_scalef32_sr_pk8_fp8_f32 v[0:1], v[8:15], v16, v17", "public sources differ on its meaning"),
 )
 def test_conversions_that_are_not_known(it, text, message):
     with pytest.raises(UnknownInstruction, match=message):

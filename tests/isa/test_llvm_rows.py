@@ -1,6 +1,7 @@
 """Formulas as machine code that LLVM makes of them, against the same formulas as functions of columns and numbers."""
 
 import ctypes
+from itertools import product
 
 import numpy as np
 import pytest
@@ -128,3 +129,16 @@ def test_of_two_nans_the_left_one_is_the_result(name):
             source[: shape[0] * shape[1]].reshape(shape) for source, shape in zip((first, second), shapes, strict=True)
         ]
         assert (MEANINGS[name].function(*columns).view(words) == left[0]).all(), shapes
+
+
+@pytest.mark.parametrize("name", ["v_fma_f16", "v_fma_f32", "v_fma_f64"])
+def test_a_product_that_is_a_nan_is_the_result_whatever_is_added(name):
+    kind = dtype_of(formulas()[name].type_of(formulas()[name].sources[0]))
+    words, nan = f"u{kind.itemsize}", np.array(np.nan, kind)
+    for shapes in product(((1, 1), (4, 32)), repeat=3):
+        first, second, added = (
+            np.full(shape, nan.view(words) + place, words).view(kind) for place, shape in enumerate(shapes, 1)
+        )
+        for left, right, number in ((first, second, 1), (np.ones_like(first), second, 2)):
+            result = MEANINGS[name].function(left, right, -added)
+            assert (result.view(words) == nan.view(words) + number).all(), shapes

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.isa.formulas import FLAG, Formula, PythonWriter, Term
+from dwarfgpu.isa.semantics.floats import left_first, multiplied
 from dwarfgpu.isa.semantics.functions import FUNCTIONS, merged, saturated
 
 
@@ -20,23 +21,7 @@ def dtype_of(kind: str) -> Any:
     return np.dtype(bool if kind == FLAG else f"{kind[0]}{int(kind[1:]) // 8}")
 
 
-def _left_first(operation: np.ufunc) -> Callable[[Any, Any], Any]:
-    """Return a sum or product of floats that is the left one of two NaNs.
-
-    Which of them numpy gives depends on the processor, on the place in the array and on whether an operand is one
-    number.
-    """
-
-    def run(left: Any, right: Any) -> Any:
-        result = operation(left, right)
-        if 1 in np.isnan(result).tobytes():
-            return np.where(np.isnan(left), left + left, result)
-        return result
-
-    return run
-
-
-_LEFT_FIRST = {"+": ("added", _left_first(np.add)), "*": ("multiplied", _left_first(np.multiply))}
+_LEFT_FIRST = {"+": ("added", left_first(np.add)), "*": ("multiplied", multiplied)}
 
 
 class Columns(PythonWriter):

@@ -6,7 +6,9 @@ round twice are found and done again exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,39 @@ _ABOVE_TIE = np.uint64(64 - 28)
 _SPLIT = 134217729.0  # 2^27 + 1
 _FAR = 150
 """More than twice the bits of a double: so far apart, the greater of two summands hides the bits of the other."""
+
+
+def left_first(operation: np.ufunc) -> Callable[[Lanes, Lanes], Lanes]:
+    """Return a sum or product of floats that is the left one of two NaNs.
+
+    Which of them numpy gives depends on the processor, on the place in the array and on whether an operand is one
+    number.
+    """
+
+    def run(left: Lanes, right: Lanes) -> Lanes:
+        result = operation(left, right)
+        if 1 in np.isnan(result).tobytes():
+            return np.where(np.isnan(left), left + left, result)
+        return result
+
+    return run
+
+
+multiplied = left_first(np.multiply)
+
+
+def _product_first(operation: Callable[[Lanes, Lanes, Lanes], Lanes]) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
+    """Return a sum of a product that is the product where that is a NaN, whatever is added."""
+
+    @wraps(operation)
+    def run(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+        result = operation(left, right, other)
+        if 1 in np.isnan(result).tobytes():
+            product = multiplied(left, right)
+            return np.where(np.isnan(product), product, result)
+        return result
+
+    return run
 
 
 def fused_double(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
@@ -41,6 +76,7 @@ def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
     return np.where(inexact, bits + step, bits).view(np.float64)
 
 
+@_product_first
 def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of singles with one rounding."""
     product = left.astype(np.float64)  # exact
@@ -63,6 +99,7 @@ def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     return result
 
 
+@_product_first
 def fused_half(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of halfs with one rounding."""
     product = left.astype(np.float64) * right.astype(np.float64)
@@ -70,6 +107,7 @@ def fused_half(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     return _to_odd(product + addend, product, addend).astype(np.float16)
 
 
+@_product_first
 def fused_long(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of doubles with one rounding."""
     left, right, other = np.broadcast_arrays(left, right, other)
