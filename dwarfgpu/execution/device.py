@@ -1011,7 +1011,7 @@ class Device:
     def write_back(self) -> None:
         """Let the machine have the registers of the waves, once somebody reads them; memory is there already."""
         machine = self.machine
-        machine.is_behind, machine.changes = True, machine.changes + 1
+        machine.ahead, machine.changes = self, machine.changes + 1
         self._written = machine.changes
 
     def write_registers(self) -> None:

@@ -54,8 +54,8 @@ class Gpu(Machine):
     stops: Any = _OfWaves()
     calls: Any = _OfWaves()
     _unknown_lanes: Any = _OfWaves()
-    is_behind = False
-    """Whether waves have run, and their registers are not here yet."""
+    ahead: Device | None = None
+    """What has let waves run whose registers are not here yet."""
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         Machine.__init__(self, target, apertures)
@@ -191,12 +191,12 @@ class Gpu(Machine):
 
     def catch_up(self) -> None:
         """Take over the registers of waves that have run."""
-        if self.is_behind:
-            self.is_behind = False
-            self.device.write_registers()
+        if self.ahead is not None:
+            device, self.ahead = self.ahead, None
+            device.write_registers()
 
     def remove_waves(self) -> None:
-        self.is_behind = False
+        self.ahead = None
         Machine.remove_waves(self)
 
     def start_ahead(self) -> range:
