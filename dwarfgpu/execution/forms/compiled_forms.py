@@ -1,7 +1,7 @@
 """How the batches of a device run as forms.
 
 A batch runs until a block ends where the turn does, waves part, or an instruction has no form. That one is executed
-by Python; then forms go on.
+by Python; then forms go on. What writes and compiles forms is imported with the first one: many kernels end before.
 """
 
 from __future__ import annotations
@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch
 from dwarfgpu.execution.checks.findings import ALIGN, BOUNDS
-from dwarfgpu.execution.forms.compiled_rounds import SPAN, CompiledRound
-from dwarfgpu.execution.forms.engine import library
-from dwarfgpu.execution.forms.form_writer import FormWriter
-from dwarfgpu.execution.forms.layout import MOST_CALLS, TurnCell, TurnExit
+from dwarfgpu.execution.forms.layout import MOST_CALLS, SPAN, TurnCell, TurnExit
 from dwarfgpu.execution.forms.memory_table import MemoryTable, address_of
 from dwarfgpu.execution.forms.native import CompilerError, compiler
-from dwarfgpu.execution.forms.program import FormProgram
-from dwarfgpu.execution.forms.stretches import StretchWriter
 from dwarfgpu.execution.forms.wave_states import FormBatch, WaveStates
 from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.instruction import CALLS, JUMPS
@@ -27,7 +22,9 @@ from dwarfgpu.isa.instruction import CALLS, JUMPS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.execution.forms.compiled_rounds import CompiledRound
     from dwarfgpu.execution.forms.guarded_forms import Guard
+    from dwarfgpu.execution.forms.program import FormProgram
 
 HOT = 1 << 16
 """How many waves have been at an instruction before a stretch is compiled from there on.
@@ -97,8 +94,8 @@ class CompiledForms:
         self._states: WaveStates | None = None
         self._parts: list[Any] = []
         """What forms do for checks."""
-        self.writers: tuple[Any, Any, dict[str, Any]] = FormWriter, StretchWriter, {}
-        """What writes forms and stretches, and what they need to know."""
+        self.writers: tuple[Any, Any, dict[str, Any]] | None = None
+        """What writes forms and stretches, and what they need to know, where checks need others."""
         if device.machine.checks is not None:
             from dwarfgpu.execution.forms.followed_waves import writers_of
 
@@ -119,18 +116,17 @@ class CompiledForms:
 
     def begins(self) -> bool:
         """Prepare to compile; return whether that can be done, and is worth it."""
-        if self.library is None and not self.problem and self._waited >= self.wait:
-            try:
+        try:
+            if self.library is None and not self.problem and self._waited >= self.wait:
+                from dwarfgpu.execution.forms.engine import library
+
                 self.library = library(keeps_code=self.device.machine.keeps_code)
                 for part in self._parts:
                     part.prepare(self.library)
-            except CompilerError as error:
-                self.problem = str(error)
-        if self.library is not None and self.device.compiled_part is not None:
-            try:
+            if self.library is not None and self.device.compiled_part is not None:
                 self.device.compiled_part.prepare(self.library)
-            except CompilerError as error:
-                self.problem = str(error)
+        except CompilerError as error:
+            self.problem = str(error)
         return self.library is not None and not self.problem
 
     def has_waited(self, executed: int) -> None:
@@ -182,9 +178,7 @@ class CompiledForms:
         if device.is_observed and isinstance(batch, FormBatch):  # compiled code does not pay any more
             passed, batch = batch.passed, batch.copy()
             batch.passed = passed
-        if not is_plain or not self.table.can_reach_all(memory):
-            return batch
-        if not all(part.can_reach_all() for part in self._parts):
+        if not (is_plain and self.can_reach_all() and all(part.can_reach_all() for part in self._parts)):
             return batch
         if counts != self._counts:
             self._counts, self._programs = counts, {}
@@ -218,6 +212,8 @@ class CompiledForms:
 
         ``begin`` is how many have had theirs, and what the work-group of these has executed.
         """
+        from dwarfgpu.execution.forms.compiled_rounds import CompiledRound
+
         batch.pc = int(places[0])
         program = self._program(batch.pc, batch.mode, is_by_wave=True)
         assert program is not None  # noqa: S101 (there is code)
@@ -282,9 +278,8 @@ class CompiledForms:
             return CompiledRun(done, following, is_whole=True, rest=self.cells[TurnCell.REST])
         if reason == TurnExit.FULL:
             return CompiledRun(done, since=since)
-        following = None
-        if reason == TurnExit.PARTED:
-            following = program.address_of(batch.states.next_slots(batch.waves))
+        is_parted = reason == TurnExit.PARTED
+        following = program.address_of(batch.states.next_slots(batch.waves)) if is_parted else None
         if reason == TurnExit.NOTED or (following is not None and program.is_noted(self.cells[TurnCell.LAST])):
             last = program.address_of(self.cells[TurnCell.LAST])
             target = batch.pc if following is None else following[:, None]
@@ -317,6 +312,8 @@ class CompiledForms:
         segment = self.device.memory.memory.segment_of(address, address)
         if segment is None:
             return None
+        from dwarfgpu.execution.forms.program import FormProgram
+
         if len(self._programs) >= MOST_PROGRAMS:
             self._programs.clear()
         program = FormProgram(self.device, segment, mode, is_by_wave=is_by_wave)

@@ -16,16 +16,13 @@ import numpy as np
 
 from dwarfgpu.execution import turns
 from dwarfgpu.execution.batch import Calls, called_from, shared_calls
-from dwarfgpu.execution.forms.layout import MOST_CALLS_OF_WAVE, Place, RoundCell, RoundExit
+from dwarfgpu.execution.forms.layout import MOST_CALLS_OF_WAVE, SPAN, Place, RoundCell, RoundExit
 from dwarfgpu.execution.forms.memory_table import address_of
 from dwarfgpu.execution.forms.native import CompilerError
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.forms.program import FormProgram
     from dwarfgpu.execution.forms.wave_states import FormBatch
-
-SPAN = 1 << 20
-"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 
 UNLIMITED = 1 << 60
 """No limit of instructions is as large."""

@@ -20,6 +20,9 @@ MOST_NUMBERS = (SLOT - NUMBERS) // 4
 STEP = (SLOT // 4).bit_length() - 1
 """The distance of two slots is that of their addresses times 2 to this power."""
 
+SPAN = 1 << 20
+"""The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
+
 
 class MemoryCell(IntEnum):
     """The 64-bit numbers of `MemoryTable`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import mmap
 import threading
 from functools import cache
@@ -128,6 +127,8 @@ _writer = cache(_new_machine)
 
 def _object_code(text: str, cache: CodeCache | None, level: int) -> bytes:
     """Return a module as machine code, from the cache if it has been compiled before."""
+    import hashlib
+
     import llvmlite
 
     known = llvmlite.__version__, compiler(), *_host(), str(level), text

@@ -48,9 +48,9 @@ class FormProgram:
     def __init__(self, device: Any, segment: MemorySegment, mode: int, *, is_by_wave: bool = False) -> None:
         """With ``is_by_wave`` waves run one after the other: nothing else comes between two instructions of a wave."""
         self._device, self._mode, self._is_by_wave = device, mode, is_by_wave
-        self._writer, self._stretch_writer, self._known = (
-            (FormWriter, StretchWriter, {}) if device.compiled is None else device.compiled.writers
-        )
+        own = None if device.compiled is None else device.compiled.writers
+        writers: tuple[Any, Any, dict[str, Any]] = own or (FormWriter, StretchWriter, {})
+        self._writer, self._stretch_writer, self._known = writers
         if device.compiled_part is not None:
             self._writer, self._stretch_writer = device.compiled_part.writers
         self._quiet = device.quiet
