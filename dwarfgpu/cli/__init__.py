@@ -54,7 +54,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         import os
 
         # most of what a short command makes are modules and classes: garbage is collected seldom, and not at the end
-        gc.set_threshold(50_000)
+        gc.set_threshold(200_000)
         atexit.register(gc.freeze)
         if "OPENBLAS_NUM_THREADS" not in os.environ:
             # numpy would start threads, which wait busily and have no work; programs that are started get `os.environ`
