@@ -159,7 +159,7 @@ OPERAND = Record(
     fact("file", value=lambda each: each.changed and each.changed.file),
     fact("line", value=lambda each: (each.changed and each.changed.line) or None),
     fact("pc", value=lambda each: each.changed and each.changed.address),
-    "came_in?",
+    "came_in? is_certain",
 )
 FINDING = Record(
     fact("rule", value=lambda finding: rule_of(finding).name),

@@ -61,6 +61,8 @@ class MadeOf:
     """What is shown where it has no values."""
     names: Any = None
     """By lane, where not all have one name."""
+    is_certain: bool = True
+    """Whether the values are not those of another turn of a loop."""
 
 
 @frozen
@@ -194,9 +196,10 @@ class CheckFinding(KeptState):
         """The variable that was there, and whether it is so for certain, where only the running wave can tell."""
         self.needs: tuple[int, str] | None = None
         """What the address must be a multiple of, and what demands it."""
-        self.operands: tuple[tuple[str, str, int, int], ...] = ()
+        self.operands: tuple[tuple[str, str, int, int, bool], ...] = ()
         """What a number was made of, with values: variables that the line names, else registers. And the instructions
-        that have changed them last, and where in global memory they came from, 0 if these are not known."""
+        that have changed them last, and where in global memory they came from, 0 if these are not known. And whether
+        they are of this turn of a loop."""
         self.count = 0
         self.groups: set[tuple[int, int]] = set()
         """The work-groups that numbers were made in."""

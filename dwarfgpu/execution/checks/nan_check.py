@@ -448,12 +448,16 @@ class NanCheck(InitCheck):
             past = [*(self.past or ())]
             is_constant = look.kind in (SELECTED, CONSTANT)
             by_lane = [*zip(*(each.values for each in floats), strict=True)] if floats else [()] * len(lanes)
-            named = self.variables(batch, row, look.address, lanes, past, by_lane, is_constant=is_constant)
+            result = next(iter(look.targets[part][0]), None)
+            named = self.variables(batch, row, look.address, lanes, past, by_lane, result, is_constant=is_constant)
         finally:
             for file, index, now in new:
                 self._file(batch, file)[index] = now
-        if named is None or (named and all(each.values is not None for each in named)):
-            return named if named is None else tuple(named)
+        if named is None:
+            return None
+        certain = [each.values for each in named if each.values is not None and each.is_certain]
+        if certain and all(each.values is not None for each in named):
+            return tuple(named)
         is_alone, told = not named, [each.values for each in named if each.values is not None]
         for each in floats:  # which may be constants
             is_told = any(np.array_equal(each.values, values, equal_nan=True) for values in told)
@@ -565,11 +569,12 @@ class NanCheck(InitCheck):
                     each.why if each.values is None else number_text(each.values[index], origin.kind),
                     0 if each.changes is None else int(each.changes[index]),
                     0 if each.came is None or np.isfinite(each.values[index]) else int(each.came[index]),
+                    each.is_certain,
                 )
                 for each in operands
             )
             if (element := made.element(lane)) is not None and is_known:
-                finding.operands += (("element", element, 0, 0),)
+                finding.operands += (("element", element, 0, 0, True),)
         self._count(finding, batch, flags, origin)
 
 

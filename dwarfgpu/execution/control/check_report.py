@@ -35,7 +35,7 @@ from dwarfgpu.execution.checks.findings import (
     MadeOf,
     Padding,
 )
-from dwarfgpu.execution.control.line_inputs import LineInputs, LineNames
+from dwarfgpu.execution.control.line_inputs import LineInputs, LineNames, sets
 from dwarfgpu.execution.control.placed import global_addresses_of, memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
@@ -69,15 +69,9 @@ _ASSIGNED = re.compile(r"^(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?(?<![-+*/%&|^<>=!
 _NAN, _CALL = re.compile("nan", re.IGNORECASE), re.compile(r"[A-Za-z_]\w*\s*\(")
 
 
-def _sets(name: str, lines: str) -> bool:
-    """Return whether lines of the source may set a variable."""
-    return re.search(rf"\b{re.escape(name)}\s*(\[[^]]*\]\s*)?([-+*/%&|^]|<<|>>)?=(?!=)|(\+\+|--)\s*{re.escape(name)}\b|"
-                     rf"\b{re.escape(name)}\s*(\+\+|--)", lines) is not None  # fmt: skip
-
-
 def _sets_part(name: str, lines: str) -> bool:
     """Return whether lines of the source may set a variable, or one in the index of an element."""
-    return _sets(name, lines) or ("[" in name and any(_sets(each, lines) for each in _WORD.findall(name)))
+    return any(sets(each, lines) for each in (name, *(_WORD.findall(name) if "[" in name else ())))
 
 
 _DOES = {
@@ -154,11 +148,14 @@ class NamedOperand:
     changed: CodePosition | None = None
     came_in: str | None = None
     """The element or the argument that it came in with, if it is a NaN or an infinity that did."""
+    is_certain: bool = True
+    """Whether the value is not that of another turn of a loop, which optimized code mixes."""
 
     def __str__(self) -> str:
         place = self.changed
         where = "" if place is None or not place.file else f" (last changed at {Path(place.file).name}:{place.line})"
-        return f"{self.name} = {self.value}{where if self.came_in is None else f' (came in with `{self.came_in}`)'}"
+        value = f"{self.value}{'' if self.is_certain else ' (uncertain)'}"
+        return f"{self.name} = {value}{where if self.came_in is None else f' (came in with `{self.came_in}`)'}"
 
 
 @frozen
@@ -359,6 +356,7 @@ class WaveVariables:
         lanes: Any,
         past: Sequence[PastInstruction],
         operands: Any = (),
+        result: Any = None,
         *,
         is_constant: bool,
     ) -> list[MadeOf] | None:
@@ -373,7 +371,7 @@ class WaveVariables:
         warp = int(self.running.machine.places["wave_in_group"].array[int(batch.waves[row])].reshape(-1)[0])
         own = [each for each in past if each.batch is batch]
         steps = [(each.pc, each.vector, each.scalar) for each in own[:-MOST_AGE:-1]]
-        cells = set[tuple[str, int]]()
+        places = dict[str, tuple[tuple[str, int] | None, Any]]()
         try:
             for age, (at, vector, scalar) in enumerate(steps or [(pc, batch.vector, batch.scalar)]):
                 batch.vector, batch.scalar = vector, scalar
@@ -405,24 +403,60 @@ class WaveVariables:
                             for each, values in numbers.items()
                         ]
                         named.add(name)
-                        if (cell := _register_of(value, chosen)) is not None:
-                            cells.add(cell)
+                        places[name] = _register_of(value, chosen), value.type
                     if text is not None:
                         break
         except (DwarfGpuError, Diverge, LaneFault):
             pass
         finally:
             batch.pc, batch.vector, batch.scalar = before
-        asked = [name for name in names if "[" in name or self._variable(home, name)]
-        missing = [name for name in asked if name not in named]
-        if asked and past:
-            inputs = LineInputs(self._names, past, int(batch.waves[row]), lanes)
-            known = [each for each in inputs.named(home, asked, cells) if missing or each.name in named]
-            told = {each.name for each in known}  # of a loop, code of the next turn may have been mixed in
-            missing, found = [each for each in missing if each not in told], [x for x in found if x.name not in told]
-            found, is_whole = found + known, sum("[" in each.name for each in known) >= len(missing) > 0
-            missing = [] if is_whole else missing  # elements of arrays are there in place of variables with them
+        missing = [name for name in names if name not in named and ("[" in name or self._variable(home, name))]
+        if past and names:
+            inputs = LineInputs(self._names, past, int(batch.waves[row]), lanes, home, result)
+            found, missing = self._by_registers(inputs, found, missing, places)
         return found + [MadeOf(name, None) for name in missing if self._variable(home, name)]
+
+    def _by_registers(
+        self, inputs: LineInputs, found: list[MadeOf], missing: list[str], places: dict[str, Any]
+    ) -> tuple[list[MadeOf], list[str]]:
+        """Return the variables of a line of optimized code, and those without values, by what the line has read.
+
+        Turns of a loop are mixed in such code: the file may give a variable the value of another turn.
+        """
+        home, count, asked = inputs.home, len(inputs.lanes), [*places, *missing]
+        every = [*inputs.named(asked, [cell for cell, _type in places.values() if cell])]
+        known = [each for each in every if missing or each.name in places]
+        known += [MadeOf(name, values) for name, values in inputs.turns(every).items() if name in asked]
+        told = {each.name for each in known}
+        arguments = ((name, self._argument(home, name)) for name in missing if name not in told)
+        known += [MadeOf(name, np.full(count, value)) for name, value in arguments if value is not None]
+        told, elements = (
+            {each.name for each in known},
+            {each.name.partition("[")[0] for each in known if "[" in each.name},
+        )
+        missing = [each for each in missing if each not in told]
+        is_whole = sum("[" in each.name for each in known) >= len(missing) > 0
+        kept = (each for each in found if each.name not in told and each.name.partition("[")[0] not in elements)
+        found = [evolve(each, is_certain=self._is_certain(inputs, each, places)) for each in kept]
+        return (
+            found + known,
+            [] if is_whole else missing,
+        )  # elements of arrays are there in place of variables with them
+
+    def _is_certain(self, inputs: LineInputs, made: MadeOf, places: dict[str, Any]) -> bool:
+        """Return whether what the file tells of a variable is of this turn of a loop."""
+        cell, kind = places.get(made.name, (None, None))
+        words = [made.name] if "." in made.name else _WORD.findall(made.name)
+        is_kept = all(self._names.is_set_once(inputs.home, each) for each in words)
+        return made.values is None or is_kept or inputs.reads(made.name, cell, made.values, kind)
+
+    def _argument(self, pc: int, name: str) -> int | float | None:
+        """Return the argument of the launch that a variable is which nothing sets."""
+        argument = self.running.attached[0].launch.argument(name) if name.isidentifier() else None
+        if argument is None or argument.is_hidden or argument.kind in POINTERS or not self._names.is_set_once(pc, name):
+            return None
+        (variable, *_others), kind = self.running.variables_of(name, pc), resolved(argument.type)
+        return _number(argument.data, kind) if variable.kind == "parameter" and isinstance(kind, Base) else None
 
     def _changes(
         self, value: Any, batch: WaveBatch, row: int, lanes: LaneSet, past: Sequence[PastInstruction], age: int
@@ -584,11 +618,11 @@ class FindingNames:
             operands=(*map(self._operand, finding.operands),), groups=frozenset(finding.groups),
         )  # fmt: skip
 
-    def _operand(self, operand: tuple[str, str, int, int]) -> NamedOperand:
-        name, value, pc, came = operand
+    def _operand(self, operand: tuple[str, str, int, int, bool]) -> NamedOperand:
+        name, value, pc, came, is_certain = operand
         is_known = pc and not self.running.reader.at(pc).is_prologue
         position = self.running.position(pc) if is_known else None
-        return NamedOperand(name, value, position, self._global(came)[0] if came else None)
+        return NamedOperand(name, value, position, self._global(came)[0] if came else None, is_certain)
 
     def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:
         """Return the element that an access outside of a buffer means, and its type."""

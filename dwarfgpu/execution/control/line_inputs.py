@@ -21,10 +21,11 @@ from dwarfgpu.budget import remembered
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.access_shapes import LOCAL, shape_of
 from dwarfgpu.execution.checks.findings import MadeOf
-from dwarfgpu.execution.checks.touched_cells import ACCESSES, COMPUTES, Cell, TouchedCells, touched_by
+from dwarfgpu.execution.checks.touched_cells import ACCESSES, COMPUTES, Cell, TouchedCells, cells_of, touched_by
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
 from dwarfgpu.program.types.model import Base, known_size, resolved
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.code.scopes import SourceCall
 
+ELEMENT = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\[([^][]*)\]")
+"""An element of an array, and its index."""
 _SET = re.compile(r"^\s*(?:[\w:<>,*&\s]*?[\s*&])?([A-Za-z_]\w*(?:\.\w+)*)\s*([-+*/%&|^]|<<|>>)?=(?!=)")
 """The variable that a line sets, and the operator of a compound assignment."""
 _ONE = re.compile(r"\s*(\([\w\s]+\)\s*)?[A-Za-z_*][\w.>-]*(\[[^][]*\])?\s*;?\s*")
@@ -89,6 +92,39 @@ class LineNames:
         """Return the statement of an instruction, without comments."""
         return self._statement(pc)[1]
 
+    @remembered
+    def is_set_once(self, pc: int, name: str) -> bool:
+        """Return whether nothing sets a variable that an instruction sees but its declaration, outside of loops."""
+        variables, function = self.running.variables_of(name, pc), self._calls(pc)[0]
+        line = self.running.line_at(pc)
+        if not variables or line is None or (function.inlined and not is_body(function.linkage_name)):
+            return False
+        variable = variables[0]
+        declared, parent = variable.die.find_number(dw.DW_AT_decl_line), variable.die.parent()
+        if declared is None or parent is None or parent.tag == dw.DW_TAG_lexical_block:
+            return False
+        text = self._scope(line.file, declared.unsigned(), is_parameter=variable.kind == "parameter")
+        initialized = variable.kind != "parameter" and re.search(rf"[\w*]\s+\*?{name}\s*=(?!=)", text) is not None
+        is_shared = re.search(rf"[(,=]\s*&{name}\b", text) is not None
+        return not is_shared and sets(name, text) == (variable.kind != "parameter") == initialized
+
+    def _scope(self, file: Any, line: int, *, is_parameter: bool) -> str:
+        """Return the lines from a declaration to the end of its block, of a parameter to the end of its function."""
+        found, depth, is_open = "", 0, not is_parameter
+        while (text := self._texts.read(file).line(line)) is not None:
+            text = _COMMENT.sub("", text)
+            found, line, depth = f"{found}{text}\n", line + 1, depth + text.count("{") - text.count("}")
+            is_open = is_open or "{" in text
+            if depth < (1 if is_parameter else 0) and is_open:
+                break
+        return found
+
+    def accumulates(self, pc: int) -> bool:
+        """Return whether the statement of an instruction adds one product to the variable that it sets."""
+        text = self.text(pc) or ""
+        target = _SET.match(text)
+        return target is not None and target[2] in ("+", "-") and not is_sum(text[target.end() :])
+
     def divides(self, pc: int) -> bool:
         """Return whether the statement of an instruction divides, or calls a function that does."""
         text = self.text(pc)
@@ -120,8 +156,11 @@ class LineNames:
     def parameter(self, home: int, pc: int, names: Sequence[str]) -> str | None:
         """Return the only parameter that a line names, if an instruction is of the line of the call that is inlined."""
         function, *callers = self._calls(home)
-        if not function.inlined or (callers[0].function, callers[0].source) not in (
-            (each.function, each.source) for each in self._calls(pc)
+        if (
+            not function.inlined
+            or is_body(function.linkage_name)
+            or (callers[0].function, callers[0].source)
+            not in ((each.function, each.source) for each in self._calls(pc))
         ):
             return None
         frame = next(iter(self.running.frames_at(home)), self.running.program.outside)
@@ -137,25 +176,46 @@ class LineNames:
 class LineInputs:
     """Goes back from an instruction of a wave to what its line has calculated with."""
 
-    def __init__(self, names: LineNames, past: Sequence[PastInstruction], wave: int, lanes: Any) -> None:
+    def __init__(
+        self, names: LineNames, past: Sequence[PastInstruction], wave: int, lanes: Any, home: int, result: Cell | None
+    ) -> None:
         self.names = names
+        self.home = home
+        self.result = result
+        """The register of the latest instruction that is asked about; None for all that it writes."""
         self.past = [each for each in past if wave in each.waves]
         self.rows = [int(np.flatnonzero(each.waves == wave)[0]) for each in self.past]
         self.lanes = lanes
+        self.values: list[LineValue] = []
+        """What the instructions of the line have read to make the result."""
         self._writes: dict[Cell, list[int]] = {}
         """The instructions that have written a register in some of the lanes."""
         for number in range(len(self.past)):
             if (touched := self._cells(number)) is not None and self._executing(number).any():
                 for cell in touched.written:
                     self._writes.setdefault(cell, []).append(number)
+        self._inputs = self._values(home)
 
-    def named(self, home: int, missing: Sequence[str], known: Container[Cell]) -> Iterator[MadeOf]:
+    def turns(self, made: Sequence[MadeOf]) -> dict[str, Any]:
+        """Return the variables that are indices in the line, by the elements that it has read, by lane."""
+        found, every = dict[str, Any](), ELEMENT.findall(self.names.text(self.home) or "")
+        for base, index in every:
+            own = [each for each in made if each.name.partition("[")[0] == base]
+            if len({other for name, other in every if name == base}) > 1 or len(own) != 1 or not index.isidentifier():
+                continue
+            texts = own[0].names or [own[0].name] * len(self.lanes)
+            numbers = [re.match(r"\w+\[(\d+)\]", each) for each in texts]
+            if all(numbers):
+                found[index] = np.array([int(each[1]) for each in numbers if each])
+        return found
+
+    def named(self, missing: Sequence[str], known: Container[Cell]) -> Iterator[MadeOf]:
         """Yield what the line of an instruction has calculated with, by the names that the line has for it.
 
         What is loaded into registers of known variables is not named again.
         """
-        found, others = dict[str, list[tuple[LineValue, Any]]](), list[tuple[LineValue, int]]()
-        for value, writer in ((each, each.writer) for each in self._values(home) if each.writer is not None):
+        found, others, home = dict[str, list[tuple[LineValue, Any]]](), list[tuple[LineValue, int]](), self.home
+        for value, writer in ((each, each.writer) for each in self._inputs if each.writer is not None):
             if (named := self._name(value, writer, home, missing)) is not None:
                 is_latest = writer == self._writer(value.cell, len(self.past) - 1)
                 if named[0] not in missing and value.cell in known and is_latest:
@@ -171,6 +231,16 @@ class LineInputs:
             numbers = [made for value, kind in values if (made := self._number(value, kind)) is not None]
             if numbers and all(np.array_equal(each, numbers[0], equal_nan=True) for each in numbers):
                 yield self._made_of(name, values[0][0], numbers[0], home, is_place=name not in missing)
+
+    def reads(self, name: str, cell: Cell | None, numbers: Any, of: Any) -> bool:
+        """Return whether the line has read a variable with some numbers where it is; of an integer, as it is."""
+        encoding = getattr(resolved(of), "encoding", None)
+        for value in (each for each in self.values if each.cell == cell):
+            own = self._number(value, of, is_read=True)
+            is_float = encoding == dw.DW_ATE_float or self._is_converted(value, name, self.home)
+            if is_float and own is not None and np.array_equal(own, numbers, equal_nan=True):
+                return True
+        return False
 
     def _made_of(self, name: str, value: LineValue, numbers: Any, home: int, *, is_place: bool) -> MadeOf:
         writer = value.writer or 0
@@ -188,18 +258,21 @@ class LineInputs:
     def _values(self, home: int) -> list[LineValue]:
         """Return the values that the instructions of a line, and of code without lines that it calls, have read."""
         last = len(self.past) - 1
-        ways, seen, found = [last], set[LineValue](), list[LineValue]()
+        ways, seen, found = [(last, self.result)], set[LineValue](), list[LineValue]()
         if not self._read(last):  # a constant, which the latest comparison has chosen
-            ways += [each for each in range(last) if "cmp" in self._operation(each) and self._is_of(each, home)][-1:]
+            begin = next((each for each in range(last, 0, -1) if self.past[each - 1].pc > self.past[each].pc), 0)
+            compared = (each for each in range(last, begin - 1, -1) if "cmp" in self._operation(each))
+            ways += [(each, None) for each in islice((x for x in compared if self._is_of(x, home)), 1)]
         while ways and len(seen) < MOST_VALUES:
-            reader = ways.pop(0)
-            for cell in self._read(reader):
+            reader, result = ways.pop(0)
+            for cell in self._read(reader, result):
                 value = LineValue(cell, reader, self._writer(cell, reader))
                 if value in seen:
                     continue
                 seen.add(value)
-                if value.writer is not None and self._is_of(value.writer, home):
-                    ways.append(value.writer)
+                self.values.append(value)
+                if value.writer is not None and self._is_of(value.writer, home) and not self._is_earlier(value, result):
+                    ways.append((value.writer, cell))
                 else:
                     found.append(value)
         return found
@@ -220,9 +293,32 @@ class LineInputs:
             touched[pc] = touched_by(self._instruction(number), self.past[number].batch.lanes, 0)
         return touched[pc]
 
-    def _read(self, number: int) -> tuple[Cell, ...]:
-        touched = self._cells(number)
-        return () if touched is None else touched.read
+    def _read(self, number: int, result: Cell | None = None) -> tuple[Cell, ...]:
+        """Return what an instruction reads, or what one of its results is made of."""
+        touched, instruction = self._cells(number), self._instruction(number)
+        if touched is None:
+            return ()
+        for part in instruction.components:
+            if (of := touched_by(part, self.past[number].batch.lanes, 0)) is not None and result in of.written:
+                return of.read
+        if result is None or not re.match(r"v_pk_\w+_f32", instruction.name) or len(touched.written) != 2:
+            return touched.read
+        select = instruction.modifiers.get("op_sel_hi" if result == touched.written[1] else "op_sel", 0)
+        pairs = [cells_of(each, self.past[number].batch.lanes) for each in instruction.sources]
+        return tuple(each[min(select >> place & 1, len(each) - 1)] for place, each in enumerate(pairs) if each)
+
+    def _is_earlier(self, value: LineValue, result: Cell | None) -> bool:
+        """Return whether a fused sum adds to what the same statement has made before, in another turn of a loop."""
+        names = [self._operation(each) for each in (value.reader, value.writer or 0)]
+        if any(_FUSED.search(each) is None for each in names) or not self.names.accumulates(self.home):
+            return False
+        instruction = self._instruction(value.reader)
+        part = next((each for each in instruction.components if result in self._written(each)), instruction)
+        own = part.destinations if re.search("_f?mac", part.name) else part.sources[2:]
+        return value.cell in (cell for each in own for cell in cells_of(each, self.past[value.reader].batch.lanes))
+
+    def _written(self, part: GpuInstruction) -> list[Cell]:
+        return [cell for each in part.destinations for cell in cells_of(each, 0)]
 
     def _operation(self, number: int) -> str:
         return self._instruction(number).name
@@ -259,14 +355,17 @@ class LineInputs:
             if _ONE.fullmatch(made) if is_load else is_float and self._is_result(value, writer, made):
                 return target[1], self.names.type_of(target[1], home)
         place = self._place(value, writer, int(self.lanes[0])) if is_load else None
-        return None if place is None else self.names.place(*place, pc)
+        named = None if place is None else self.names.place(*place, pc)
+        if named is None or target is None or target[1] not in missing or is_set or own in (line, None):
+            return named
+        base = re.fullmatch(r"\s*(\w+)\[[^][]*\]\s*;?\s*", target.string[target.end() :])  # loaded with others
+        is_own = base is not None and not target[2] and named[0].partition("[")[0] == base[1]
+        return (target[1], self.names.type_of(target[1], home)) if is_own else named
 
     def _is_result(self, value: LineValue, writer: int, text: str) -> bool:
         """Return whether an instruction may make the result of an expression, and not a part that others complete."""
-        while text != (text := _GROUP.sub("", text)):
-            pass
-        is_sum = re.search(r"[\w\])]\s*[-+](?![-+=>])", text) is not None
-        kind = "+" if is_sum else next((each for each in "*/" if each in text), "")
+        text = _without_groups(text)
+        kind = "+" if is_sum(text) else next((each for each in "*/" if each in text), "")
         name, reader = self._operation(writer), self._operation(value.reader)
         is_factor = kind == "*" and _FUSED.search(reader) is not None  # of a product that is fused with a sum
         return not is_factor and (not kind or _OPERATIONS[kind].search(name) is not None)
@@ -336,13 +435,13 @@ class LineInputs:
             or "dual" in name
         )
 
-    def _number(self, value: LineValue, of: Any) -> Any:
+    def _number(self, value: LineValue, of: Any, *, is_read: bool = False) -> Any:
         """Return a value as numbers of its type, by lane; None if it has none."""
         kind, past, row = None if of is None else resolved(of), self.past[value.reader], self.rows[value.reader]
         size = known_size(kind) if isinstance(kind, Base) else None
         if not isinstance(kind, Base) or size not in (2, 4, 8) or value.cell[0] not in "vs":
             return None
-        if not self._is_of_size(value, size):
+        if not is_read and not self._is_of_size(value, size):
             return None
         letter = "f" if kind.encoding == dw.DW_ATE_float else "u" if kind.encoding == dw.DW_ATE_unsigned else "i"
         registers = past.vector if value.cell[0] == "v" else past.scalar
@@ -352,6 +451,26 @@ class LineInputs:
             words = [int(_at(word, row, int(lane))) for lane in self.lanes]
             number |= np.array(words, np.uint64) << np.uint64(32 * part)
         return number.astype(f"u{size}").view(f"{letter}{size}")
+
+
+def sets(name: str, lines: str) -> int:
+    """Return how often lines of the source may set a variable."""
+    name = re.escape(name)
+    operation = (
+        rf"\b{name}\s*(?:\[[^]]*\]\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?:\+\+|--)\s*{name}\b|\b{name}\s*(?:\+\+|--)"
+    )
+    return len(re.findall(operation, lines))
+
+
+def _without_groups(text: str) -> str:
+    while text != (text := _GROUP.sub("", text)):
+        pass
+    return text
+
+
+def is_sum(text: str) -> bool:
+    """Return whether an expression is a sum or a difference."""
+    return re.search(r"[\w\])]\s*[-+](?![-+=>])", _without_groups(text)) is not None
 
 
 def _at(column: Any, row: int, lane: int) -> Any:

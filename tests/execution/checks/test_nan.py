@@ -102,6 +102,41 @@ def test_each_kernel_has_a_mark():
     assert sum(map(len, LINES.values())) == 33
 
 
+TURNS = """
+__kernel void of_turns(__global float *out, __global const float *a, __global const float *b, int n, int k) {
+  float s = 0;
+#pragma unroll 4
+  for (int i = 0; i < n; i++)
+    BODY
+  out[get_global_id(0)] = s;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("body, numbers, certain", [
+    ("s += a[get_global_id(0) * n + i] / b[i];", (0, 0), {"a[6]": "0", "b[6]": "0"}),
+    ("s += b[i] * a[i];", (np.inf, 0), {"a[6]": "inf", "b[6]": "0", "s": "217"}),
+    ("s += b[i] * (float)i / (float)(i - k);", (0, 0), {"b[6]": "0", "i": "6", "k": "6"}),
+    ("{ float t = a[i] - 2.0f; s += t / (b[i] - 2.0f * (float)k); }", (3, 12), {"b[6]": "12", "k": "6"}),
+])  # fmt: skip
+def test_in_an_unrolled_loop_nothing_of_another_turn_is_certain(require_tool, tmp_path, target, body, numbers, certain):
+    require_tool("clang-22")
+    file, path = tmp_path / "turns.cl", str(tmp_path / "turns.co")
+    file.write_text(TURNS.replace("BODY", body))
+    assert main(["compile", str(file), f"--target={target}", "-O2", "-o", path]) == 0
+    a, b = np.arange(7, 1031, dtype=np.float32), np.arange(1, 17, dtype=np.float32)
+    a[6::16], b[6] = numbers
+    args, sizes = [np.zeros(64, np.float32), a, b, np.int32(16), np.int32(6)], {"grid": 64, "work_group": 64}
+    running = Running(launch(machine_for(path, "of_turns"), path, "of_turns", args=args, check="nan", **sizes))
+    assert running.run(limit=100_000).has_ended
+    row = check_report(running).findings[0]
+    values = {each.name: each.value for each in row.operands if each.is_certain and each.value != "<optimized out>"}
+    assert certain.items() <= values.items(), row.message
+    assert {name for name in values if not re.match(r"[-|]*[sv]\d", name)} <= {*certain, "n", "t"}
+    assert values.get("t", "1") == "1"
+
+
 @pytest.mark.slow
 def test_a_double_that_is_a_literal_is_followed(built):
     """GFX1250 moves the NaN of a library with one instruction, and others its halves."""
