@@ -35,11 +35,12 @@ OF_LAUNCHES = "check", "weak-memory", "agents"
 class WholeProgram(Protocol):
     """A program of the host, whose launches a debugger runs one after the other."""
 
-    why: str
-    """Why there is no launch, or where the last one is from."""
-
     status: int | None
     """Its exit status, once it has ended."""
+
+    @property
+    def why(self) -> str:
+        """Why there is no launch, or where the last one is from."""
 
     @property
     def is_running(self) -> bool:

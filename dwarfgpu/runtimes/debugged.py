@@ -24,7 +24,9 @@ from dwarfgpu.runtimes.started import StartedProgram, check_program
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.control.past_launches import KeptLaunch
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.runtimes.calling import CallingProgram
     from dwarfgpu.runtimes.connection import HostCall
     from dwarfgpu.runtimes.device import HostLaunch, Misuse, ProgramDevice
@@ -55,7 +57,7 @@ class DebuggedProgram:
         check_program(words)
         self.words = words
         self.launches: list[HostLaunch] = []
-        self.why = "The program is not being run."
+        self._why = "The program is not being run."
         self.status: int | None = None
         """The exit status, once it has ended."""
         self._points, self._report, self._device = points, report, device
@@ -65,19 +67,17 @@ class DebuggedProgram:
         self._started: StartedProgram | None = None
         self.past = PastLaunches()
         """The launches that one can go back into; the last one is that which is there, if one is."""
-        self._at: int | None = None
-        """The one of them that is executed again; None in the present."""
+        self._back = 0
+        """How many launches before the present the one is that is executed again; 0 in the present."""
         self.has_come_back = False
         """Whether it has just gone on from there into the present."""
-        self._present: tuple[str, Breakpoint | None] = "", None
-        """`why` and `point` in the present."""
         self._current: HostLaunch | None = None
         self._held: HostCall | None = None
         """A call that waits because a breakpoint is at its line."""
         self._send: Callable[[], object] | None = None
         """Sends the answer of the call that has launched."""
-        self.point: Breakpoint | None = None
-        """The breakpoint at the call that is held, or that launches."""
+        self._point: Breakpoint | None = None
+        """The breakpoint at that call, or at the one that launches."""
 
     # --- What runs it -------------------------------------------------------------------------------------------------
 
@@ -96,16 +96,29 @@ class DebuggedProgram:
 
     def end(self) -> None:
         """End the program."""
-        started, self._started, self._at = self._started, None, None
-        self._current = self._held = self._send = self.point = None
+        started, self._started, self._back = self._started, None, 0
+        self._current = self._held = self._send = self._point = None
         if started is not None:
             started.close()
-            self.why = f"{self.words[0]} was ended"
+            self._why = f"{self.words[0]} was ended"
 
     @property
     def in_past(self) -> HostLaunch | None:
         """The launch that is executed again; None in the present."""
-        return None if self._at is None else self.past.kept[self._at].of
+        return self._ended[-self._back].of if self._back else None
+
+    @property
+    def why(self) -> str:
+        """Why the program is where it is."""
+        if not self._back:
+            return self._why
+        again = self._ended[-self._back]
+        return self._launch_text(again.of, again.launched, " again")
+
+    @property
+    def point(self) -> Breakpoint | None:
+        """The breakpoint at the call that is held, or that launches; None in the past."""
+        return None if self._back else self._point
 
     @property
     def process(self) -> object:
@@ -114,41 +127,32 @@ class DebuggedProgram:
         return self if call is None else call.process
 
     @property
-    def _before(self) -> int:
-        """The index of the launch before among those that are kept; negative if it is not."""
-        return (len(self.past.kept) - (self._current is not None) if self._at is None else self._at) - 1
+    def _ended(self) -> list[KeptLaunch]:
+        """The launches that are kept and have ended."""
+        return self.past.kept[: len(self.past.kept) - (self._current is not None)]
 
     @property
     def can_go_back(self) -> bool:
         """Whether the launch before is kept."""
-        return self._before >= 0
+        return self._back < len(self._ended)
 
     def go_back(self) -> Running | None:
         """Return the launch before at its end, executed again on a machine of its own; None if it is not kept."""
-        if (at := self._before) < 0:
+        if not self.can_go_back:
             return None
-        running = self.past.kept[at].again(self.past.size)
+        running = self._ended[-self._back - 1].again(self.past.size)
         running.machine.past.run_to_end()
-        if self._at is None:
-            self._present, self.point = (self.why, self.point), None
-        return self._again(at, running)
-
-    def _again(self, at: int, running: Running) -> Running:
-        """Take note that a launch is executed again."""
-        self._at = at
-        launch = self.past.kept[at].of
-        self.why = f"Launch {launch.number} again: {_launch_text(launch.name, running)}{self._place()}"
+        self._back += 1
         return running
 
     def go_on(self) -> Running | None:
         """End the launch that is there, and go to the next one; None if the program has ended, or a call is held."""
-        at = None if self._at is None else self._at + 1
-        self.has_come_back = at == len(self.past.kept) - (self._current is not None)
-        if at is not None and not self.has_come_back:
-            return self._again(at, self.past.kept[at].again(self.past.size))
-        if self.has_come_back:
-            self._at, (self.why, self.point) = None, self._present
-            return None if self._current is None else self._current.running
+        self.has_come_back = self._back == 1
+        if self._back:
+            now = None if self._current is None else self._current.running
+            later = now if self.has_come_back else self._ended[1 - self._back].again(self.past.size)
+            self._back -= 1
+            return later
         started = self._started
         assert started is not None  # noqa: S101 (the caller knows)
         with _interrupts() as came:
@@ -159,26 +163,27 @@ class DebuggedProgram:
                 if self._is_interrupted():
                     break
         if self._current is not None:
-            launch = self._current
-            self.why = f"Launch {launch.number}: {_launch_text(launch.name, launch.running)}{self._place()}"
-            return launch.running
+            now = self._current.running
+            assert now is not None  # noqa: S101 (a launch that runs)
+            self._why = self._launch_text(self._current, now.launched)
+            return now
         if self._held is not None:
-            number = "" if self.point is None else f"Breakpoint {self.point.number}, "
-            self.why = f"{number}{self._held.process.name_of_call(self._held)} is called{self._place()}"
+            number = "" if self._point is None else f"Breakpoint {self._point.number}, "
+            self._why = f"{number}{self._held.process.name_of_call(self._held)} is called{self._place()}"
             return None
         if is_there:
-            self.why = "Interrupted: the program executes code of the host"
+            self._why = "Interrupted: the program executes code of the host"
             return None
         status = self.status = started.status
         started.close()
         self.end()
         how = f"exited with code {status:02o}" if status else "exited normally"
-        self.why = f"{self.words[0]} {how} after {counted(len(self.launches), 'launch', 'launches')}"
+        self._why = f"{self.words[0]} {how} after {counted(len(self.launches), 'launch', 'launches')}"
         return None
 
     def _release(self) -> None:
         """Let the program go on from where it is."""
-        self.point = None
+        self._point = None
         if self._current is not None:
             launch, self._current = self._current, None
             assert launch.running is not None  # noqa: S101 (a launch that runs)
@@ -229,7 +234,7 @@ class DebuggedProgram:
             return False
         if point.is_temporary:
             point.is_enabled = False
-        self.point = point
+        self._point = point
         if _IS_LAUNCH.search(program.name_of_call(call)):
             return False  # it stops at the first instruction of the kernel
         self._held = call
@@ -305,16 +310,17 @@ class DebuggedProgram:
         return answer
 
     def _call(self) -> HostCall | None:
-        if self.in_past is not None:
-            origin: HostCall | None = self.in_past.origin
-            return origin
-        if self._held is not None:
-            return self._held
-        call: HostCall | None = None if self._current is None else self._current.origin
-        return call
+        launch = self.in_past or self._current
+        call: HostCall | None = None if launch is None else launch.origin
+        return call if self.in_past is not None else self._held or call
 
     def _place(self) -> str:
         return next((f", at {line}" for line in self.calls()), "")
+
+    def _launch_text(self, launch: HostLaunch, launched: Launched, again: str = "") -> str:
+        groups = counted(launched.geometry.group_count, "work-group")
+        waves = counted(launched.geometry.wave_count, "wave")
+        return f"Launch {launch.number}{again}: {launch.name}, {groups}, {waves}{self._place()}"
 
     def code(self) -> Program | None:
         """Return the first code with kernels in the file of the program."""
@@ -364,13 +370,6 @@ def _interrupts() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _launch_text(name: str, running: Running | None) -> str:
-    assert running is not None  # noqa: S101 (a launch that runs)
-    geometry = running.launched.geometry
-    groups = counted(geometry.group_count, "work-group")
-    return f"{name}, {groups}, {counted(geometry.wave_count, 'wave')}"
 
 
 def _state(launch: HostLaunch) -> str:
