@@ -1016,7 +1016,7 @@ class Device:
 
     def write_registers(self) -> None:
         """Put the registers of the waves into the machine."""
-        machine, changes = self.machine, self.machine.changes
+        machine = self.machine
         machine.stops.clear()
         for batch, reason in self.every_batch():
             self._write(batch)
@@ -1027,7 +1027,6 @@ class Device:
         if self.halt is not None and self.halt.kind == halts.TRAP:  # at one of a debugger they can go on
             for wave, lanes in (self.halt.lanes or {}).items():
                 machine.stops.setdefault(wave, WaveStop((self.halt.reason,), lanes))
-        machine.changes = changes
 
     def written(self, batch: WaveBatch) -> Gpu:
         """Return the machine with the registers that a batch has now."""

@@ -192,8 +192,14 @@ class Gpu(Machine):
     def catch_up(self) -> None:
         """Take over the registers of waves that have run."""
         if self.ahead is not None:
-            device, self.ahead = self.ahead, None
-            device.write_registers()
+            device, self.ahead, changes = self.ahead, None, self.changes
+            try:
+                device.write_registers()
+            except BaseException:  # such as ^C: the next question takes them over again
+                self.ahead = device
+                raise
+            finally:
+                self.changes = changes
 
     def remove_waves(self) -> None:
         self.ahead = None

@@ -197,6 +197,8 @@ class Machine(WaveBackend):
         names = NumberedNames("", range(first, first + count)) if ids is None else ids
         if len(names) != count:
             raise UsageError(f"{count} waves have {len(names)} names")
+        for file in self.files:  # which those that have run may only now put their registers into
+            file.more_waves(count)
         self._ids, self._unnamed = self.ids, names
         self.changes += 1
         columns = _column(dispatch, count), _column(work_group, count, 3), _column(wave_in_group, count)
@@ -204,8 +206,6 @@ class Machine(WaveBackend):
             name: cells.with_rows(count, column)
             for (name, cells), column in zip(self.places.items(), columns, strict=True)
         }
-        for file in self.files:
-            file.more_waves(count)
         self._groups = None if groups is None else array("q", groups.astype("i8").tobytes())
         self._index_of = None
         return range(first, first + count)

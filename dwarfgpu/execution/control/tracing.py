@@ -161,8 +161,8 @@ class StepTrace:
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
         self._texts: dict[tuple[int, Die], tuple[bytes | None, str | None]] = {}
         """The latest bits and text of each variable, by the address, or 0 if its text follows from its bits."""
-        self._as_of = 0, 0
-        """The instruction for which the machine has the registers of the batch, and the address that it gave."""
+        self._as_of = 0, 0, 0
+        """The instruction for which the machine got the registers of the batch, its address, and `changes` then."""
         self._last: tuple[str | None, int, str | None] | None = None
         self._before = running.machine.device.observer
         running.machine.device.observer = self._observe
@@ -508,9 +508,10 @@ class StepTrace:
 
     def _wave(self, batch: WaveBatch, row: int) -> Wave:
         """Return a wave with the registers that it has now."""
-        if self._as_of != (self.executed, batch.pc):
-            self._as_of = self.executed, batch.pc
-            self.running.machine.device.written(batch)
+        machine = self.running.machine
+        if self._as_of != (self.executed, batch.pc, machine.changes):  # others write registers, too
+            machine.device.written(batch)
+            self._as_of = self.executed, batch.pc, machine.changes
         return self.running.attached[int(batch.waves[row])]
 
     def _note(self, batch: WaveBatch, row: int, lane: int, placed: PlacedVariable, *, is_hidden: bool) -> None:

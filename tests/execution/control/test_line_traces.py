@@ -189,6 +189,20 @@ def test_a_declaration_in_a_loop_shows_the_value_that_it_gives_once_more(source)
     assert [values for line, values in found if line == 4] == [["c = 3"], ["c = 3 (as before)"]]
 
 
+@on_one("gfx1100")
+def test_an_array_of_a_block_that_is_left_and_entered_again(source, target):
+    source = source.with_name("block.cl")
+    source.write_text(
+        "kernel void block(global int *o, int n) {\n  int i = get_global_id(0);\n  for (int j = 0; j < n; j++) {\n"
+        "    { int x[4]; x[j % 4] = j; if (j > 3) x[0] = 1; o[i] = x[j % 4]; }\n  }\n  o[i] += 1;\n}\n"
+    )
+    found = steps(f"{source}@{target}", "block", "zeros(8,i4)", "2")
+    unset = "<not set yet>"
+    assert [values for line, values in found if line == 4] == [
+        [f"x = {{0, {unset}, {unset}, {unset}}}", "o[i] = 0"], [f"x = {{0, 1, {unset}, {unset}}}", "o[i] = 1"],
+    ]  # fmt: skip
+
+
 def test_a_value_in_several_lines_is_read_once(source):
     source = source.with_name("wide.cl")
     source.write_text(

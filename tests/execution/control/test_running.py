@@ -79,6 +79,29 @@ def test_registers_are_taken_over_when_somebody_reads_them(built, jit):
     assert (read.vgpr == unread.vgpr).all()
 
 
+def test_registers_are_taken_over_again_where_that_was_interrupted(built, monkeypatch):
+    """And waves that come later do not count among those whose registers they are."""
+    one, other = (steps_launched(built("gfx1100")).machine for _ in range(2))
+    one.run(limit=300)
+    other.run(limit=300)
+    expected, put = one.column("pc").copy(), other.set_numbers
+
+    def interrupted(*given):
+        put(*given)
+        raise KeyboardInterrupt
+
+    before = other.changes
+    monkeypatch.setattr(other, "set_numbers", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        other.column("pc")
+    monkeypatch.undo()
+    assert (other.ahead, other.changes) == (other.device, before)
+    assert other.column("pc").tolist() == expected.tolist()
+    other.run()
+    other.add_waves(2, dispatch=0)
+    assert {len(file.data) for file in other.files} == {other.wave_count}
+
+
 def test_a_buffer_is_the_memory_of_the_machine_and_may_be_empty(built, tmp_path):
     launched = steps_launched(built(), at_once=4)
     launched.buffers["in"][:] = 1
