@@ -457,9 +457,13 @@ def test_each_rule_of_programs_is_used() -> None:
 
 
 @pytest.mark.slow
-def test_a_fault_stays(built: Callable[[str], Path]) -> None:
+def test_errors_are_returned(built: Callable[[str], Path]) -> None:
     assert dwarfgpu("exec", built("wrong"), "beyond").stdout == "hipErrorIllegalAddress, then hipErrorIllegalAddress\n"
     assert dwarfgpu("exec", built("wrong"), "threads").stdout == "hipErrorInvalidConfiguration, then hipSuccess\n"
+    assert dwarfgpu("exec", built("wrong"), "after").stdout.startswith("700 " * 12)
+    assert dwarfgpu("exec", built("wrong"), "after", "right").stdout.startswith("0 " * 12)
+    assert dwarfgpu("exec", built("wrong"), "pitch").stdout.startswith("12 12 ")
+    assert dwarfgpu("exec", built("wrong"), "pitch", "right").stdout.startswith("0 0 ")
 
 
 @pytest.mark.slow

@@ -54,6 +54,23 @@ int main(int count, char **words) {
     if (!hipGetDevice(result) != is_right) return 8;
     if (!hipGetDeviceCount(result) != is_right) return 9;
   }
+  if (!strcmp(name, "after")) {
+    hipEvent_t event; hipStream_t stream; void *more;
+    (void)hipEventCreate(&event); (void)hipStreamCreate(&stream);
+    if (!is_right) written<<<1, 64>>>(cells, 1);
+    (void)hipDeviceSynchronize();
+    int results[] = {
+      hipMalloc(&more, 4), hipMemcpy(host, cells, 4, hipMemcpyDeviceToHost), hipMemset(cells, 0, 4), hipFree(cells),
+      hipStreamCreate(&stream), hipStreamSynchronize(stream), hipEventCreate(&event), hipEventRecord(event, stream),
+      hipStreamWaitEvent(stream, event, 0), hipEventSynchronize(event), hipDeviceSynchronize(),
+      hipLaunchKernel((void *)written, 1, 64, (void *[]){&other, &is_right}, 0, nullptr),
+    };
+    for (int each : results) printf("%d ", each);
+  }
+  if (!strcmp(name, "pitch")) {
+    printf("%d ", hipMemcpy2D(cells, 8, host, is_right ? 8 : 4, 8, 2, hipMemcpyHostToDevice));
+    printf("%d ", hipMemcpy2D(cells, is_right ? 8 : 4, host, 8, 8, 2, hipMemcpyHostToDevice));
+  }
   printf("%s, then %s\n", hipGetErrorName(hipGetLastError()), hipGetErrorName(hipDeviceSynchronize()));
   if (is_right) { if (strcmp(name, "twice")) (void)hipFree(cells); (void)hipFree(other); }
   return 0;
