@@ -179,10 +179,7 @@ NOT_FOR_ONE_VARIABLE = {
 }
 """What that command must not load."""
 NOT_FOR_A_FILE = {
-    "numpy",
-    "dwarfgpu.states.opening",
-    "dwarfgpu.program.frames.frame",
-    "dwarfgpu.program.values.objects",
+    *("numpy", "dwarfgpu.states.opening", "dwarfgpu.program.frames.frame", "dwarfgpu.program.values.objects")
 }
 """What questions about a file without a state must not load."""
 NOT_FOR_A_RUN = {

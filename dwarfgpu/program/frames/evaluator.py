@@ -797,8 +797,8 @@ def launch_argument(evaluator: Evaluator, node: s.Call) -> LaunchArgument:
     if stack is None or not evaluator.frame.has_lanes or waves is None:
         raise evaluator.error(node, "only a wave has been launched", hint="attach a state", kind="no_machine")
     if not isinstance(waves, int):
-        machine = waves_of(stack.stopped)
-        uniform(b.array([machine.place_of(wave)[0] + 1 for wave in waves.tolist()], 64))
+        dispatch_of = {wave: waves_of(stack.stopped).place_of(wave)[0] + 1 for wave in set(waves.tolist())}
+        uniform(b.array([dispatch_of[wave] for wave in waves.tolist()], 64))
         waves = int(waves[0])
     record = stack.stopped.wave(waves).launch
     key: Any = node.arguments[0] if len(node.arguments) == 1 else None

@@ -6,6 +6,7 @@ from dwarfgpu.execution import turns
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.value_history import ValueHistory
 from dwarfgpu.execution.launch.launch import machine_for
+from dwarfgpu.machines.machine import Machine
 from tests.execution.forms.kernel_runs import PROCESSORS, prepared, start, state
 
 COUNT = 64
@@ -86,3 +87,10 @@ def test_an_element_is_watched_before_all_waves_have_begun(build, monkeypatch):
     assert found == expected
     assert len(found[0][0][0]) > 1
     assert times < interpreted / 100, (times, interpreted)
+
+
+def test_the_dispatch_is_looked_up_for_each_wave_and_not_for_each_lane(build, monkeypatch):
+    asked, original = [], Machine.place_of
+    monkeypatch.setattr(Machine, "place_of", lambda machine, wave: asked.append(wave) or original(machine, wave))
+    _found, times = history_of(build("gfx90a", "O0"), "in_rows", 1, ['$_arg("out")[3]'], count=4 * COUNT)
+    assert len(asked) < 8 * times
