@@ -364,11 +364,12 @@ class NanCheck(InitCheck):
     def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes) -> None:
         dwords, is_shared = self._dwords(space, address, 0, flags.shape), space in (LOCAL, GLOBAL)
         origins, rows = np.broadcast_to(origins, flags.shape), self._rows(batch, space)
+        if space == GLOBAL:  # where nothing is followed, nor has been
+            known_here = [dword for of, dword in self._in_places if of == GLOBAL]
+            flags = flags & ((origins != 0) | (np.isin(dwords, known_here) if known_here else False))
         for dword in np.unique(dwords[flags]).tolist():
             here, key = flags & (dwords == dword), (space, dword)
             if key not in self._in_places:
-                if space == GLOBAL and not origins[here].any():
-                    continue
                 shape = (len(self.memory.group_of), 1 if is_shared else batch.lanes)
                 self._in_places[key] = np.zeros(shape, np.uint32)
             known = self._in_places[key]

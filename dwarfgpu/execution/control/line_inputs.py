@@ -233,9 +233,9 @@ class LineInputs:
                 yield self._made_of(name, values[0][0], numbers[0], home, is_place=name not in missing)
 
     def reads(self, name: str, cell: Cell | None, numbers: Any, of: Any) -> bool:
-        """Return whether the line has read a variable with some numbers where it is; of an integer, as it is."""
+        """Return whether the line has read a variable with some numbers, zeros where it is; an integer as it is."""
         encoding = getattr(resolved(of), "encoding", None)
-        for value in (each for each in self.values if each.cell == cell):
+        for value in (each for each in self.values if each.cell == cell or np.all(numbers)):
             own = self._number(value, of, is_read=True)
             is_float = encoding == dw.DW_ATE_float or self._is_converted(value, name, self.home)
             if is_float and own is not None and np.array_equal(own, numbers, equal_nan=True):
