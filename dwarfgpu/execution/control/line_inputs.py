@@ -42,6 +42,8 @@ _SET = re.compile(r"^\s*(?:[\w:<>,*&\s]*?[\s*&])?([A-Za-z_]\w*(?:\.\w+)*)\s*([-+
 """The variable that a line sets, and the operator of a compound assignment."""
 _ONE = re.compile(r"\s*(\([\w\s]+\)\s*)?[A-Za-z_*][\w.>-]*(\[[^][]*\])?\s*;?\s*")
 """An expression that is one object."""
+_CALL_OF_ONE = re.compile(r"(?:[^=]*[^-+*/%&|^<>=!]=|\s*return\b)\s*[A-Za-z_]\w*\(\s*([A-Za-z_]\w*)\s*\)\s*;?\s*")
+"""A statement that sets or returns what a function makes of one variable."""
 _GROUP, _FUSED = re.compile(r"\([^()]*\)|\[[^][]*\]"), re.compile("_fma|_mad|_mac|_mix")
 _OPERATIONS = {"+": re.compile("_add|_sub|_fma|_mad|_mac|_mix"), "*": re.compile("_mul|_ldexp|_lshl"),
                "/": re.compile("_div|_mul|_rcp|_ldexp")}  # fmt: skip
@@ -55,6 +57,7 @@ _DIVISION = re.compile(r"/|(?:rcp|recip|div)\w*\s*\(")
 _PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _STATEMENT = re.compile(rf"\s*(?:else\s+)?(?:for|if|while|switch)\s*{_PARENTHESES}|(?:[^;{{}}()]|{_PARENTHESES})+")
 """A statement of a line, or the head of one with others inside."""
+_DOUBLE = Base("double", dw.DW_ATE_float, 8)
 MOST_VALUES = 256
 """How many values of a line are looked at."""
 
@@ -227,10 +230,39 @@ class LineInputs:
         for value, writer in others:
             if (name := self.names.parameter(home, self.past[writer].pc, left)) is not None:
                 found.setdefault(name, []).append((value, self.names.type_of(name, home)))
+        call = _CALL_OF_ONE.fullmatch(self.names.text(home) or "")
+        name, argument = (call[1], self._only_float()) if call else ("", None)
+        if argument is not None and name in missing and name not in found:
+            is_double = "f64" in self._operation(argument.reader).removeprefix("v_cvt_f64_")
+            found[name] = [(argument, _DOUBLE if is_double else self.names.type_of(name, home))]
         for name, values in islice(found.items(), len(missing)):  # the nearest ones first
-            numbers = [made for value, kind in values if (made := self._number(value, kind)) is not None]
+            numbers = [
+                made
+                for value, kind in values
+                if (made := self._number(value, kind, is_read=kind is _DOUBLE)) is not None
+            ]
             if numbers and all(np.array_equal(each, numbers[0], equal_nan=True) for each in numbers):
                 yield self._made_of(name, values[0][0], numbers[0], home, is_place=name not in missing)
+
+    def _only_float(self) -> LineValue | None:
+        """Return the only number that the line has read, as it is; constants are none."""
+        found = dict[tuple[Cell, int], LineValue]()
+        for value in self._inputs:
+            touched = None if value.writer is None else self._cells(value.writer)
+            is_constant = touched is not None and not touched.read + touched.addresses
+            if is_constant or _FLOAT.search(self._operation(value.reader)) is None or value.cell[0] not in "vs":
+                continue
+            operands = self._instruction(value.reader).sources
+            own = [each for each in operands if value.cell in cells_of(each, self.past[value.reader].batch.lanes)]
+            if value.writer is None or not own or any(each.text[0] in "-|" for each in own):
+                return None
+            found.setdefault((value.cell, value.writer), value)
+        values = sorted(found.values(), key=lambda each: each.cell)
+        is_double = len(values) == 2 and values[0].cell == (values[1].cell[0], values[1].cell[1] - 1)
+        is_double = is_double and all(
+            "f64" in self._operation(each.reader).removeprefix("v_cvt_f64_") for each in values
+        )
+        return values[0] if len(values) == 1 or is_double else None
 
     def reads(self, name: str, cell: Cell | None, numbers: Any, of: Any) -> bool:
         """Return whether the line has read a variable with some numbers, zeros where it is; an integer as it is."""

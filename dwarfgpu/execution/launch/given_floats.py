@@ -37,6 +37,19 @@ def floats_of(planned: PlannedDispatch, buffers: Sequence[NamedBuffer]) -> Itera
             size = next((each.address + each.size - start for each in buffers if each.holds(start)), 0)
         if float_type is not None and start not in known:
             yield start, size, float_type
+        elif not isinstance(kind, Pointer):
+            yield from floats_in(kind, start)
+
+
+def floats_in(type: Type | None, start: int) -> Iterator[tuple[int, int, str]]:
+    """Yield where the floats among the members of a structure are."""
+    kind = None if type is None else resolved(type)
+    for member in kind.body.members if isinstance(kind, Struct) and kind.kind != "union" else ():
+        own, offset = member.to.get(), member.bit_offset
+        if offset is not None and (float_type := float_of(own)) is not None:
+            yield start + offset // 8, known_size(own) or 0, float_type
+        elif offset is not None:
+            yield from floats_in(own, start + offset // 8)
 
 
 def float_of(type: Type | None) -> str | None:

@@ -137,6 +137,45 @@ def test_in_an_unrolled_loop_nothing_of_another_turn_is_certain(require_tool, tm
     assert values.get("t", "1") == "1"
 
 
+GATE = """
+__kernel void gate(__global float *out) {
+  int i = get_global_id(0);
+  float x = i == 50 ? 60.0f : (i - 32) * 0.25f;
+  float y = 2 * x;
+  float e = exp(y);
+  out[i] = (e - 1) / (e + 1);
+}
+"""
+BY_VALUE = """
+typedef struct { float scale, bias; int n; } Params;
+__kernel void affine(__global float *out, Params p) {
+  int i = get_global_id(0);
+  out[i] = i < p.n ? p.scale * i + p.bias : 0;
+}
+"""
+
+
+def rows_of(require_tool, folder, source, kernel, *args):
+    require_tool("clang-22")
+    file, path = folder / "given.cl", str(folder / "given.co")
+    file.write_text(source)
+    assert main(["compile", str(file), "--target=gfx1100", "-O2", "-o", path]) == 0
+    every, sizes = [np.zeros(64, np.float32), *args], {"grid": 64, "work_group": 64}
+    running = Running(launch(machine_for(path, kernel), path, kernel, args=every, check="nan", **sizes))
+    assert running.run(limit=100_000).has_ended
+    return check_report(running).findings
+
+
+def test_the_only_argument_of_a_function_is_told_where_its_variable_is_optimized_out(require_tool, tmp_path):
+    assert values_of(rows_of(require_tool, tmp_path, GATE, "gate")[0]) == {"y": "120"}
+
+
+def test_a_nan_in_a_structure_that_is_an_argument_came_in(require_tool, tmp_path):
+    params = '{"scale": 0.5, "bias": "nan", "n": 50}'
+    (row,) = rows_of(require_tool, tmp_path, BY_VALUE, "affine", params)
+    assert (row.kind, row.severity) == (f.CAME_IN, "note")
+
+
 @pytest.mark.slow
 def test_a_double_that_is_a_literal_is_followed(built):
     """GFX1250 moves the NaN of a library with one instruction, and others its halves."""
