@@ -340,6 +340,14 @@ def test_an_index_in_memory_has_changed_rather_than_the_variables_that_lead_to_i
     text = " ".join(run(*words)[1].split())
     assert re.search(r"`cell\[i\]` was last changed at \S+cells.cl:3, from 0 to 1000000 \(wave 1, lane 1\)", text)
     assert "`i` was last changed" not in text
+    source.write_text("""kernel void cells(global int *in, global int *out) {
+  int i = get_global_id(0) + 1;
+  int index = i * 1000000;
+  out[i] = in[index];
+}""")
+    text = " ".join(run(*words)[1].split())
+    assert re.search(r"`index` was last changed at \S+cells.cl:3, from 0 to 1000000", text)
+    assert "`i` was last changed" not in text  # `index` has an i, too
 
 
 def test_a_call_that_has_returned_is_no_access_in_flight(run, calls, tmp_path):
