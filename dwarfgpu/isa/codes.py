@@ -111,14 +111,7 @@ SPECIAL_64: dict[int, str] = {
     106: "vcc",
     126: "exec",
     230: "src_flat_scratch_base_lo",
-    235: "src_shared_base",
-    236: "src_shared_limit",
-    237: "src_private_base",
-    238: "src_private_limit",
-    239: "src_pops_exiting_wave_id",
-    251: "src_vccz",
-    252: "src_execz",
-    253: "src_scc",
+    **{code: SPECIAL_32[code] for code in (*range(235, 240), 251, 252, 253)},
 }
 BEFORE_GFX10_32 = {102: "flat_scratch_lo", 103: "flat_scratch_hi", 104: "xnack_mask_lo", 105: "xnack_mask_hi"}
 BEFORE_GFX10_64 = {102: "flat_scratch", 104: "xnack_mask"}

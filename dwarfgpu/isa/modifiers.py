@@ -118,14 +118,6 @@ def _select(name: str) -> Writer:
     return lambda value, others: f" {name}:{SELECTS[value] if value < 7 else value}"
 
 
-def _dst_unused(value: int, others: Mapping[str, int]) -> str:
-    return f" dst_unused:{UNUSED[value % 3]}"
-
-
-def _omod(value: int, others: Mapping[str, int]) -> str:
-    return OUTPUT[value]
-
-
 def _scope(value: int, others: Mapping[str, int]) -> str:
     return SCOPES[value]
 
@@ -275,7 +267,7 @@ def _swizzle_pattern(value: int) -> str:
 
 
 SIMPLE: dict[str, Writer] = {
-    "omod": _omod,
+    "omod": lambda value, others: OUTPUT[value],
     "scope": _scope,
     "offset0": _number("offset0"),
     "offset1": _number("offset1"),
@@ -289,7 +281,7 @@ SIMPLE: dict[str, Writer] = {
     "dst_sel": _select("dst_sel"),
     "src0_sel": _select("src0_sel"),
     "src1_sel": _select("src1_sel"),
-    "dst_unused": _dst_unused,
+    "dst_unused": lambda value, others: f" dst_unused:{UNUSED[value % 3]}",
     "bitop3": lambda value, others: f" bitop3:{value if value <= 10 else hex(value)}" if value else "",
     "byte_sel": _number("byte_sel"),
     "cbsz": _number("cbsz"),

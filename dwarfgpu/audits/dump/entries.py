@@ -401,10 +401,6 @@ class AttributeLook(dict[Any, ShownAttribute]):
         return found
 
 
-def _no_note(_value: object) -> None:
-    return None
-
-
 LONG_LIST = 32
 """A list of more entries than this is shown once."""
 _SPACES = frozenset(("DW_AT_address_class", "DW_AT_LLVM_address_space"))
@@ -477,7 +473,7 @@ class UnitValues:
             return self._path
         if name in _SPACES:
             return partial(self._space, is_class=name == "DW_AT_address_class")
-        return None if name == "DW_AT_high_pc" else _no_note
+        return None if name == "DW_AT_high_pc" else lambda _value: None
 
     def _space(self, value: int, *, is_class: bool) -> str | None:
         number = self.unit.dialect.space_of_class(value) if is_class else value

@@ -62,9 +62,7 @@ class InstructionMeaning:
         return _clamped(self.formula) if "clamp" in self.formula.flags else None
 
 
-@cache
-def _clamped(formula: Formula) -> Callable[..., Any]:
-    return clamped_function(formula)
+_clamped = cache(clamped_function)
 
 
 @cache

@@ -48,10 +48,6 @@ def _memory(call: HostCall, handle: int) -> HipMemory:
     return memory
 
 
-def _is_size(size: int) -> bool:
-    return 0 < size <= TOTAL and not size % _LEAST
-
-
 @API("hipError_t hipMemGetAllocationGranularity(size_t *granularity, const void *properties, int option)")
 def granularity(call: HostCall, pointer: int, properties: int, option: int) -> None:
     if not pointer or not properties or option not in (0, 1):
@@ -85,7 +81,7 @@ def free_addresses(call: HostCall, address: int, size: int) -> None:
 @API("hipError_t hipMemCreate(void **handle, size_t size, const void *properties, unsigned long long flags)")
 async def create(call: HostCall, pointer: int, size: int, properties: int, flags: int) -> None:
     program: HipProgram = call.process
-    if not pointer or not properties or not _is_size(size) or flags:
+    if not pointer or not properties or not 0 < size <= TOTAL or size % _LEAST or flags:
         refuse(errors.INVALID_VALUE)
     content = await call.read(properties, _PROPERTIES.size)
     kind, _handles, place, device = _PROPERTIES.unpack(content)

@@ -211,7 +211,8 @@ class OpenClProgram(CallingProgram):
             refuse(kind.ERROR, f"{handle:#x} is no {kind.NOUN}")
         if found.references <= 0:
             message = f"{self.name_of_call(call)}: {self.named(found)} is used, and was released"
-            self.problem("use-after-release", message, call, *_history(found))
+            history = (("released", found.released), ("created", found.origin))
+            self.problem("use-after-release", message, call, *((what, at) for what, at in history if at is not None))
             refuse(kind.ERROR)
         return found
 
@@ -521,12 +522,6 @@ class OpenClProgram(CallingProgram):
     def _use(self, call: HostCall, address: int, size: int, kind: str) -> None:
         if self.order is not None:
             self.order.use(call.work, address, size, kind)
-
-
-def _history(found: ClObject) -> Iterable[tuple[str, HostCall]]:
-    return [
-        (what, call) for what, call in (("released", found.released), ("created", found.origin)) if call is not None
-    ]
 
 
 def words_of(content: bytes) -> list[int]:
