@@ -86,12 +86,12 @@ def in_one_test(names: str, cases: Iterable[Any]) -> Callable[[Any], Any]:
     def together(test: Any) -> Any:
         @functools.wraps(test)
         def all_cases(**fixtures: Any) -> None:
-            failures: dict[str, Exception] = {}
+            failures: dict[str, BaseException] = {}
             for row in rows:
                 case = dict(zip(keys, row if len(keys) > 1 else (row,), strict=True))
                 try:
                     test(**case, **fixtures)
-                except Exception as error:  # noqa: BLE001 (it is raised below)
+                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 (it is raised below)
                     failures[f"{case}"[:200]] = error
             if failures:
                 texts = "\n\n".join(f"{case}:\n{error!r}" for case, error in failures.items())

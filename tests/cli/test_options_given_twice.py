@@ -9,6 +9,7 @@ from dwarfgpu.cli.run import parsers
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import Argument, Command, read_arguments
 from dwarfgpu.questions.table import COMMANDS
+from tests.builders.parameters import in_one_test
 
 VALUES = ("1", "2", "64", "x", "y", "32", "little", "big", "dwarf5", "on", "off")
 
@@ -27,7 +28,7 @@ def two_values(read: Any, choices: Any) -> list[str]:
 
 
 AT_SHELL = [
-    pytest.param(name, action.option_strings[0], id=f"{name} {action.option_strings[0]}")
+    (name, action.option_strings[0])
     for name, _summary, parser in parsers()
     for action in parser._actions
     if action.option_strings and action.nargs != 0
@@ -39,17 +40,15 @@ def known_parsers() -> dict[str, argparse.ArgumentParser]:
     return {name: parser for name, _summary, parser in parsers()}
 
 
-@pytest.mark.parametrize("name, flag", AT_SHELL)
+@in_one_test("name, flag", AT_SHELL)
 def test_at_the_shell(known_parsers: dict[str, argparse.ArgumentParser], name: str, flag: str) -> None:
     parser = known_parsers[name]
     for action in parser._actions:
         action.required = False
     action = parser._option_string_actions[flag]
     values = two_values(action.type, action.choices)
-    if len(values) < 2:
-        pytest.skip("it takes one value alone")
-    if action.nargs == argparse.REMAINDER:
-        pytest.skip("what is behind it belongs to another program")
+    if len(values) < 2 or action.nargs == argparse.REMAINDER:  # what is behind it belongs to another program
+        return
     words = [f"{flag}={value}" if flag.startswith("--") else f"{flag}{value}" for value in values]
     if isinstance(action, argparse._AppendAction) or (name == "debug" and action.dest == "commands"):
         parser.parse_known_args(words)
@@ -61,10 +60,10 @@ def test_at_the_shell(known_parsers: dict[str, argparse.ArgumentParser], name: s
 OF_PROMPT = [(command, option) for command in COMMANDS for option in command.options if option.metavar is not None]
 
 
-@pytest.mark.parametrize("command, option", OF_PROMPT, ids=[f"{row.name} {option.flag}" for row, option in OF_PROMPT])
+@in_one_test("command, option", OF_PROMPT)
 def test_at_the_prompt(command: Command, option: Argument) -> None:
     if option.is_bare and not option.choices:
-        pytest.skip("the word behind it is another argument")
+        return  # the word behind it is another argument
     values = two_values(option.value, option.choices)
     if option.setting is not None and isinstance(option.setting.default, bool):
         values = ["on", "off"]

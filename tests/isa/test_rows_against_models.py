@@ -7,6 +7,7 @@ import pytest
 
 from dwarfgpu.isa.semantics.rows import MEANINGS
 from tests.builders import float_models, integer_models
+from tests.builders.parameters import in_one_test
 
 MODELS = integer_models.MODELS | float_models.MODELS
 ROUNDS = 120
@@ -90,7 +91,7 @@ def test_no_row_is_without_a_model():
     assert sorted(MEANINGS.keys() - MODELS.keys()) == []
 
 
-@pytest.mark.parametrize("name", sorted(MEANINGS))
+@in_one_test("name", sorted(MEANINGS))
 def test_a_row_is_as_its_model(name):
     row, model = MEANINGS[name], MODELS[name]
     numbers = random.Random(f"models {name}")

@@ -23,7 +23,7 @@ from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised
 from tests.builders.machines import contents, machines
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, in_one_test
 
 WHOLE = {
     "schema": 1,
@@ -413,7 +413,7 @@ BAD = [
         r"memory\[1\]: it overlaps memory\[0\]")]  # fmt: skip
 
 
-@pytest.mark.parametrize("document,message", BAD, ids=[message[:40] for _, message in BAD])
+@in_one_test("document, message", BAD)
 def test_a_bad_document_is_refused_by_key(document, message):
     with pytest.raises(MalformedFile, match=message) as caught:
         snapshot.of_document(document, name="bad.json")

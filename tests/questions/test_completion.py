@@ -10,7 +10,7 @@ from dwarfgpu.questions.completion import KINDS, complete, operand_before
 from dwarfgpu.questions.registry import Command
 from dwarfgpu.questions.table import COMMANDS
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, in_one_test
 from tests.questions.harness import Run
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -28,7 +28,7 @@ def texts(run: Run, line: str) -> list[str]:
     return [line[:start] + each.text for each in found]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@in_one_test("command", COMMANDS)
 def test_every_row_of_the_table_has_help_and_says_what_is_known(command: Command) -> None:
     assert command.completes in ("", *KINDS)
     assert not command.run or command.help

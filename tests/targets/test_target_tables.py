@@ -26,56 +26,63 @@ PSABI = [
     *((130 + n, f"r{16 + n}", 64) for n in range(16))]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ALL, ids=lambda target: target.name)
-class TestEveryTarget:
-    def test_registers_have_one_number_and_names_in_any_case(self, target):
-        registers = list(target.registers())
-        assert registers
-        for register in registers:
-            assert target.register(register.number) == register
-            assert target.register_named(register.name) == register
-            assert register.bit_size > 0
-        registers = list(target.registers())
-        numbers = [register.number for register in registers]
-        assert numbers == sorted(set(numbers))
-        assert len({register.name for register in registers}) == len(registers)
-        register = next(iter(target.registers()))
-        assert target.register_named(register.name.upper()) == register
-        assert target.register_named(f"${register.name}") == register
+@in_one_test("target", ALL)
+def test_registers_have_one_number_and_names_in_any_case(target):
+    registers = list(target.registers())
+    assert registers
+    for register in registers:
+        assert target.register(register.number) == register
+        assert target.register_named(register.name) == register
+        assert register.bit_size > 0
+    registers = list(target.registers())
+    numbers = [register.number for register in registers]
+    assert numbers == sorted(set(numbers))
+    assert len({register.name for register in registers}) == len(registers)
+    register = next(iter(target.registers()))
+    assert target.register_named(register.name.upper()) == register
+    assert target.register_named(f"${register.name}") == register
 
-    def test_a_vector_register_has_a_dword_for_each_lane(self, target):
-        for register in target.registers():
-            assert register.lane_bits in (0, 32)
-            assert not register.lane_bits or register.bit_size == 32 * target.lane_count
 
-    def test_spaces_have_numbers_names_and_scopes(self, target):
-        spaces = list(target.spaces())
-        assert [space.number for space in spaces] == sorted({space.number for space in spaces})
-        for space in spaces:
-            assert target.space(space.number) is space
-            assert target.space_named(space.name) is space
-            assert target.space_named(space.name.upper()) is space
-        assert target.default_space is target.space(0)
-        assert target.default_space.address_bits == 8 * target.address_size
-        assert target.space_named("none") is target.default_space
-        assert target.space_named("DW_ASPACE_LLVM_none") is target.default_space
-        for space in target.spaces():
-            assert space.scope != Scope.DEPENDS or space.alias is not None
-        assert target.max_storage_bits() == 8 * 2 ** (8 * target.address_size)
+@in_one_test("target", ALL)
+def test_a_vector_register_has_a_dword_for_each_lane(target):
+    for register in target.registers():
+        assert register.lane_bits in (0, 32)
+        assert not register.lane_bits or register.bit_size == 32 * target.lane_count
 
-    def test_a_target_is_found_by_its_name_and_equal_to_itself(self, target):
-        assert resolve(target.name) is target
-        assert hash(target) == hash(resolve(target.name.upper()))
-        assert target == resolve(target.name.upper())
 
-    def test_unknown_numbers_and_names_are_no_error(self, target):
-        assert target.register(-1) is None
-        assert target.register(1 << 64) is None
-        assert target.space(0x7FFF) is None
-        assert target.space(-1) is None
-        for name in ("", "$", "nothing", "v", "r-1", "v00", "v01", "r٣", "v" + "9" * 5000, "v 1", "xmm99", "None"):
-            assert target.register_named(name) is None
-            assert name == "None" or target.space_named(name) is None
+@in_one_test("target", ALL)
+def test_spaces_have_numbers_names_and_scopes(target):
+    spaces = list(target.spaces())
+    assert [space.number for space in spaces] == sorted({space.number for space in spaces})
+    for space in spaces:
+        assert target.space(space.number) is space
+        assert target.space_named(space.name) is space
+        assert target.space_named(space.name.upper()) is space
+    assert target.default_space is target.space(0)
+    assert target.default_space.address_bits == 8 * target.address_size
+    assert target.space_named("none") is target.default_space
+    assert target.space_named("DW_ASPACE_LLVM_none") is target.default_space
+    for space in target.spaces():
+        assert space.scope != Scope.DEPENDS or space.alias is not None
+    assert target.max_storage_bits() == 8 * 2 ** (8 * target.address_size)
+
+
+@in_one_test("target", ALL)
+def test_a_target_is_found_by_its_name_and_equal_to_itself(target):
+    assert resolve(target.name) is target
+    assert hash(target) == hash(resolve(target.name.upper()))
+    assert target == resolve(target.name.upper())
+
+
+@in_one_test("target", ALL)
+def test_unknown_numbers_and_names_are_no_error(target):
+    assert target.register(-1) is None
+    assert target.register(1 << 64) is None
+    assert target.space(0x7FFF) is None
+    assert target.space(-1) is None
+    for name in ("", "$", "nothing", "v", "r-1", "v00", "v01", "r٣", "v" + "9" * 5000, "v 1", "xmm99", "None"):
+        assert target.register_named(name) is None
+        assert name == "None" or target.space_named(name) is None
 
 
 @given(

@@ -11,6 +11,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_kernels
 from tests.builders.folders import FIXTURES
+from tests.builders.parameters import in_one_test
 from tests.builders.seeds import findings_in
 
 FOLDERS = ("amdgpu", "compilers", "features", "llvm24")
@@ -29,7 +30,7 @@ def test_the_file_that_the_cases_change_has_no_finding() -> None:
         assert findings_in((FIXTURES / name).read_bytes()) == []
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=f"{path.parent.name}/{path.name}") for path in FILES])
+@in_one_test("path", FILES)
 def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
     for problem in KernelChecks(opened(str(path), None)).problems():
         idiom, producers = IDIOMS.get(problem.rule.name, (None, ()))

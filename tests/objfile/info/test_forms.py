@@ -1,6 +1,7 @@
 """Forms: the size, value and class of each, in every format (DWARF 5, 7.5.5 and 7.5.6)."""
 
 import itertools
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.forms import FORMS, Indirect, class_of, read_value
 from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
 from tests.builders.errors import raised
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import for_each, in_one_test
 
 FORMATS = [
     Format(address_size, offset_size, order, version)
@@ -74,7 +75,7 @@ def test_every_form_is_shown_here():
     assert {name for name, _, _ in CASES} | {"implicit_const"} == set(FORM_CODES)
 
 
-@every(format=FORMATS, name=["strp", "sec_offset", "line_strp", "GNU_ref_alt", "addr", "ref_addr"])
+@in_one_test("format, name", product(FORMATS, ["strp", "sec_offset", "line_strp", "GNU_ref_alt", "addr", "ref_addr"]))
 def test_sizes_depend_on_the_format(name, format):
     """A.7.5.5: DW_FORM_ref_addr has 4 bytes in the 32-bit format and 8 in the 64-bit format."""
     size = format.offset_size

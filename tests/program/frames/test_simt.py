@@ -2,6 +2,7 @@
 
 import random
 from contextlib import suppress
+from itertools import product
 
 import hypothesis.strategies as st
 import numpy as np
@@ -23,7 +24,7 @@ from tests.builders.dwarf import build, entry, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
 from tests.builders.frames import FrameBuilder
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, in_one_test
 from tests.builders.spread import GFX90A, TARGET, expression
 
 ALL = (1 << 64) - 1
@@ -44,8 +45,7 @@ def cut(masks, example):
     return Masks(*(mask & full for mask in masks))
 
 
-@pytest.mark.parametrize("masks", MASKS.values(), ids=MASKS)
-@pytest.mark.parametrize("region", REGIONS, ids=NAMES)
+@in_one_test("region, masks", product(REGIONS, MASKS.values()))
 def test_every_lane_stands_where_the_table_says(example, region, masks):
     name, end = region[:2]
     masks = cut(masks, example)
