@@ -306,7 +306,7 @@ class Module(NamedTuple):
                     facts.names.append((node.lineno, dotted(node)))
             elif isinstance(node, WITH_BODIES):
                 facts.orphans.extend(orphans(node))
-                if kind is ast.If and is_type_checking(node.test):
+                if kind is ast.If and dotted(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
                     facts.for_types.update(inner for child in node.body for inner in ast.walk(child))
         return facts
 
@@ -353,10 +353,6 @@ def imports_of(module: Module, known: frozenset[str]) -> list[Import]:
     ]
 
 
-def is_type_checking(test: ast.expr) -> bool:
-    return dotted(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
-
-
 def dotted(node: ast.expr) -> str:
     """A name such as ``sys.stdout``; of an attribute of anything else its own name behind a point."""
     if isinstance(node, ast.Name):
@@ -382,11 +378,7 @@ def targets_of(node: ast.AST, module: Module, known: frozenset[str]) -> list[str
 def imported_from(base: str, name: str, known: frozenset[str]) -> str:
     """The module that ``from base import name`` needs."""
     inner = f"{base}.{name}"
-    return inner if inner in known or (base == PROJECT and not is_dunder(name)) else base
-
-
-def is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+    return inner if inner in known or (base == PROJECT and {name[:2], name[-2:]} != {"__"}) else base
 
 
 def import_breaches(modules: list[Module]) -> list[str]:

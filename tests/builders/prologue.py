@@ -231,11 +231,6 @@ def small_kernels(path: Path) -> dict[str, list[str]]:
     return {name: straight(code[name], skipped_lines(code[name]) if preloads else 0) for name in SMALL_KERNELS}
 
 
-def small_fixtures() -> list[Path]:
-    """The optimized builds of ``launch.cl``."""
-    return [path for path in fixtures("amdgpu") if path.name.startswith("launch") and ".O2." in path.name]
-
-
 def write_small() -> str:
     """The text of the golden file of whole kernels."""
     lines = [
@@ -243,7 +238,7 @@ def write_small() -> str:
         "# the kernels that are one straight line, from where a wave starts, without what only waits",
         "# (python -m tests.builders.prologue)",
     ]
-    for path in small_fixtures():
+    for path in (each for each in fixtures("amdgpu") if each.match("launch*.O2.*")):
         lines.append(f"= {path.name}")
         for name, code in small_kernels(path).items():
             lines += [f"- {name}", *code]

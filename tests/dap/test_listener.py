@@ -94,10 +94,6 @@ def test_two_sessions_at_a_port(server: int) -> None:
             assert client.next() is None
 
 
-def children_of(process: int) -> list[str]:
-    return Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split()
-
-
 def is_there(process: str) -> bool:
     """Return whether a process has files: one that ends has none, and is a child for a while."""
     try:
@@ -116,7 +112,8 @@ def test_clients_that_say_nothing_are_few_and_do_not_stay() -> None:
         silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(9)]
         most = 0
         while not all(select.select([each], [], [], 0)[0] for each in silent):
-            most = max(most, sum(map(is_there, children_of(process))))
+            children = Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split()
+            most = max(most, sum(map(is_there, children)))
         assert most <= listener.MOST_STRANGERS
         assert {each.recv(1) for each in silent} == {b""}
 

@@ -293,15 +293,12 @@ class Graph:
                 seen.add(following)
                 if before is not None:
                     before[following] = happening, state
-                if not following[1] and all(map(self._has_ended, range(len(self.threads)), following[0])):
+                if not following[1] and list(following[0]) == [*map(len, self.threads)]:
                     yield following
                 else:
                     waiting.append(following)
             assert len(seen) < limit, "the graph is too large"
         self.size = len(seen)
-
-    def _has_ended(self, number: int, at: int) -> bool:
-        return at == len(self.threads[number])
 
     def settled(self, state):
         """Return a state after all that can take place at once, without what nothing reads any more."""

@@ -102,10 +102,6 @@ def run(code, count, jit="off", **options):
     return machine.run(limit=1_000_000), launched
 
 
-def every_group():
-    return ((x, y, z) for z in range(GROUPS[2]) for y in range(GROUPS[1]) for x in range(GROUPS[0]))
-
-
 @for_each(
     "dims, options",
     ("2,2,1", {}), ("2,2,1", {"jit": "on"}), ("4,1,2", {"seed": 3, "at_once": 10}), ("2,2,1", {"cluster": (2, 2)}),
@@ -118,7 +114,7 @@ def test_where_a_work_group_is(compiled, dims, options):
     found = launched.buffers["out"].reshape(-1, SIZE, len(ASKED))
     given = options.get("cluster") or (map(int, dims.split(",")) if dims else ())
     cluster = np.array((*given, 1, 1, 1)[:3])
-    for number, group in enumerate(every_group()):
+    for number, group in enumerate(np.argwhere(np.ones(GROUPS[::-1]))[:, ::-1]):
         inside = group % cluster
         flat = inside[0] + cluster[0] * (inside[1] + cluster[1] * inside[2])
         expected = [*(group // cluster), *inside, *(cluster - 1), flat, cluster.prod() - 1]

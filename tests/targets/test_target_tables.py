@@ -34,11 +34,10 @@ def test_registers_have_one_number_and_names_in_any_case(target):
         assert target.register(register.number) == register
         assert target.register_named(register.name) == register
         assert register.bit_size > 0
-    registers = list(target.registers())
     numbers = [register.number for register in registers]
     assert numbers == sorted(set(numbers))
     assert len({register.name for register in registers}) == len(registers)
-    register = next(iter(target.registers()))
+    register = registers[0]
     assert target.register_named(register.name.upper()) == register
     assert target.register_named(f"${register.name}") == register
 
@@ -58,12 +57,11 @@ def test_spaces_have_numbers_names_and_scopes(target):
         assert target.space(space.number) is space
         assert target.space_named(space.name) is space
         assert target.space_named(space.name.upper()) is space
+        assert space.scope != Scope.DEPENDS or space.alias is not None
     assert target.default_space is target.space(0)
     assert target.default_space.address_bits == 8 * target.address_size
     assert target.space_named("none") is target.default_space
     assert target.space_named("DW_ASPACE_LLVM_none") is target.default_space
-    for space in target.spaces():
-        assert space.scope != Scope.DEPENDS or space.alias is not None
     assert target.max_storage_bits() == 8 * 2 ** (8 * target.address_size)
 
 
