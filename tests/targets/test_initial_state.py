@@ -24,7 +24,7 @@ from dwarfgpu.targets.amdgpu.initial_state import (
 )
 from dwarfgpu.targets.amdgpu.processors import processor_named, processors
 from tests.builders.errors import raised
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, in_one_test
 
 PACKET, QUEUE, KERNARG, ENTRY, BASE = (0x7F0000001000, 0x7F0000002000, 0x7F0000003000, 0x7F0000004000, 0x7F0000010000)
 SHORT = {
@@ -130,7 +130,7 @@ def test_scalar_registers_are_dense(asked, processor):
             at += row.count
 
 
-@pytest.mark.parametrize("processor", [each.name for each in processors()])
+@in_one_test("processor", [each.name for each in processors()])
 def test_every_processor_has_a_state(processor):
     found = processor_named(processor)
     for wave in found.wave_sizes:

@@ -79,10 +79,10 @@ def test_names_without_a_number(target, name):
     assert resolve(target).register_named(name) is None
 
 
-@pytest.mark.parametrize("number", [0, 2, 15, 18, 31, 96, 127, 129, 511, 1024, 1087, 1130, 1535, 3328, 3583, 4096])
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1250"])
-def test_reserved_numbers_are_no_registers(target, number):
-    assert resolve(target).register(number) is None
+def test_reserved_numbers_are_no_registers(target):
+    numbers = [0, 2, 15, 18, 31, 96, 127, 129, 511, 1024, 1087, 1130, 1535, 3328, 3583, 4096]
+    assert [number for number in numbers if resolve(target).register(number) is not None] == []
 
 
 @pytest.mark.parametrize("target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)])

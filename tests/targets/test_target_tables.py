@@ -192,7 +192,7 @@ def test_no_two_processors_share_a_name_or_a_number():
     assert len({p.name for p in PROCESSORS}) == len({p.mach for p in PROCESSORS}) == len(PROCESSORS)
 
 
-@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
+@in_one_test("processor", PROCESSORS)
 def test_every_processor_is_found_and_has_its_wave_sizes(processor):
     assert processor_named(processor.name) == processor
     assert processor_of_mach(processor.mach) == processor

@@ -64,7 +64,7 @@ def cursor(data: bytes, byte_order="little") -> Cursor:
     return Cursor(data, byte_order=byte_order, error=MalformedFile)
 
 
-@pytest.mark.parametrize("name, data, value", CASES)
+@in_one_test("name, data, value", CASES)
 def test_every_form_has_its_value(name, data, value):
     reading = cursor(bytes.fromhex(data))
     assert read_value(reading, FORM_CODES[name], Format()) == value
