@@ -28,10 +28,6 @@ _FIRST = {BarrierPart.WHOLE, BarrierPart.SIGNAL}
 ALONE = 1 << 18
 """The instructions of a turn of the only wave, in compiled code."""
 NO_LIMIT = 1 << 62
-MOST_COPIED = 64 << 20
-"""The bytes of memory that are copied, so that waves can go back."""
-MOST_ASKING = 32
-"""The rounds after which waves that are checked run in step."""
 
 
 class WaveRounds:
@@ -40,14 +36,11 @@ class WaveRounds:
     def __init__(self, device: Device, compiled: Any, limit: int | None) -> None:
         self._device, self._compiled = device, compiled
         self._limit = NO_LIMIT if limit is None else limit
-        self._has_refused = False
-        """Whether waves that are checked wait for Python in this round, which then executes an instruction of each."""
 
     def run(self) -> None:
         """Let all waves have a round, or the part of it that the limit leaves."""
         device = self._device
         device.ignore_errors()
-        self._has_refused = False
         batches, device.batches = device.batches, []
         going: dict[tuple[int, int, int], list[WaveBatch]] = defaultdict(list)
         for batch in batches:
@@ -71,10 +64,6 @@ class WaveRounds:
     @property
     def _is_over(self) -> bool:
         return self._device.is_interrupted or not self._room
-
-    def goes_back(self) -> bool:
-        """Bring waves back to where they began if they have to run in step; return whether they do."""
-        return False
 
     # --- Turns ----------------------------------------------------------------------------------------------------
 
@@ -194,8 +183,7 @@ class WaveRounds:
         while not self._is_over:
             wave = rounds.run(self._room)
             if wave is None:
-                is_over = is_gone.any() or not are_all or device.is_due or rounds.has_refused
-                if is_over or not rounds.begins_again():
+                if is_gone.any() or not are_all or device.is_due or not rounds.begins_again():
                     break
                 continue
             row, goes_on = rounds.row, device.execute(wave, device.block_of_wave(wave.pc, batch.mode, 1))
@@ -206,7 +194,6 @@ class WaveRounds:
             rounds.leave_out()
             if goes_on:
                 device.batches.append(wave)
-        self._has_refused |= rounds.has_refused
         device.batches += rounds.parts(~is_gone)
 
     # --- Meetings -------------------------------------------------------------------------------------------------
@@ -217,56 +204,12 @@ class WaveRounds:
         batches, device.batches = device.batches, []
         while batches:
             batch, room = batches.pop(0), self._room
-            is_there = self._has_refused or device.waves_meet(batch.pc, batch.mode)
-            is_over = self._is_over or device.halt or not is_there
+            is_over = self._is_over or device.halt or not device.waves_meet(batch.pc, batch.mode)
             if not is_over and batch.count > room:
                 batches.append(batch.take(np.arange(room, batch.count)))
                 batch = batch.take(np.arange(room))
             if is_over or device.execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
                 device.batches.append(batch)
-
-
-class TriedRounds(WaveRounds):
-    """The rounds of waves that are checked, as long as nothing is found and Python is seldom asked.
-
-    Else the waves go back to where they began, and run in step: what is found, and where waves stop, is as if they
-    always had.
-    """
-
-    def __init__(self, device: Device, compiled: Any) -> None:
-        super().__init__(device, compiled, None)
-        self._begin = device.saved()
-        self._memory = [(data, data.copy()) for _place, data in device.machine.writable_blocks()]
-        self._found = device.memory.findings  # type: ignore[attr-defined]
-        self._rounds = 0
-        """How many rounds have ended where compiled code has asked Python."""
-
-    @staticmethod
-    def fits(machine: Any) -> bool:
-        """Return whether so little memory is writable that it is copied."""
-        return bool(sum(data.size for _place, data in machine.writable_blocks()) <= MOST_COPIED)
-
-    def run(self) -> None:
-        super().run()
-        self._rounds += self._has_refused
-
-    @property
-    def _is_refuted(self) -> bool:
-        device = self._device
-        has_found = len(device.memory.findings) != len(self._found)  # type: ignore[attr-defined]
-        return bool(device.stopped or device.halt) or has_found or self._rounds > MOST_ASKING
-
-    @property
-    def _is_over(self) -> bool:
-        return super()._is_over or self._is_refuted
-
-    def goes_back(self) -> bool:
-        if not self._is_refuted:
-            return False
-        self._device.restore(self._begin)
-        for data, before in self._memory:
-            data[...] = before
-        return True
 
 
 def _together(batches: Iterable[WaveBatch]) -> list[WaveBatch]:

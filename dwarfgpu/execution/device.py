@@ -35,7 +35,7 @@ from dwarfgpu.execution.batch import (
 )
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
-from dwarfgpu.execution.by_wave import TriedRounds, WaveRounds
+from dwarfgpu.execution.by_wave import WaveRounds
 from dwarfgpu.execution.device_memory import GlobalMemory, MappedSegments
 from dwarfgpu.execution.faults import (
     BROKEN,
@@ -169,15 +169,16 @@ class Device:
         """A function that is called now and then."""
         self.halt: Halt | None = None
         """Why not all waves have ended, once `run` is done."""
-        self.executed = self.waves_ended = self.rounds = 0
-        """`rounds` is how often waves have been taken over, as work-groups start when others have ended."""
-        self.is_interrupted = self.stops_at_faults = False
-        """`stops_at_faults` is whether nothing runs on when a wave cannot."""
+        self.executed = 0
+        self.waves_ended = 0
+        self.rounds = 0
+        """How often waves have been taken over from the machine, as work-groups start when others have ended."""
+        self.is_interrupted = False
+        self.stops_at_faults = False
+        """Whether nothing runs on when a wave cannot."""
         self._errors: Any = None
         self._looks = False
         """Whether `repetition` is told of turns."""
-        self.may_try = machine.checks is not None and not machine.checks.follows_order
-        """Whether waves that are checked may run one after the other."""
         self.compiled: CompiledForms | None = None
         """What executes instructions as code of the host."""
         self._jit = "off"
@@ -315,15 +316,12 @@ class Device:
                         rounds.run()
                     else:
                         self._turn(repetition.step(limit) if looks else limit)
-                    rounds = self._rounds_behind(rounds, limit)
                     if looks and self.executed >= repetition.due and self.halt is None:
                         self.halt = repetition.look()
                     if self.on_turn is not None:
                         self.on_turn(self)
                 elif self.waiting or not self._start_more():
                     break
-                else:
-                    rounds = self._rounds(limit)
         finally:
             self.is_busy = False
             if self._errors is not None:
@@ -335,23 +333,12 @@ class Device:
         is_watched = self.breakpoints or self.observer is not None or self.alone is not None
         is_seen = memory.watch is not None or memory.watch_waves is not None or memory.is_weak
         machine = self.machine
-        is_kept = machine.past is not None or (machine.checks is not None and not self.may_try)
+        is_kept = machine.past is not None or machine.checks is not None
         if compiled is None or is_watched or is_seen or is_kept or self._random is not None:
             return None
         if compiled.problem or not compiled.can_reach_all():
             return None
-        if machine.checks is None:
-            return WaveRounds(self, compiled, limit)
-        if limit is not None or not compiled.begins():
-            return None
-        self.may_try = TriedRounds.fits(machine) and compiled.is_in_any_order([*self.batches, *self.waiting])
-        return TriedRounds(self, compiled) if self.may_try else None
-
-    def _rounds_behind(self, rounds: WaveRounds | None, limit: int | None) -> WaveRounds | None:
-        """Return how waves go on that have run so."""
-        if rounds is not None and rounds.goes_back():
-            rounds, self.may_try = None, False
-        return self._rounds(limit) if rounds is None and self.may_try else rounds
+        return WaveRounds(self, compiled, limit)
 
     @property
     def is_due(self) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
@@ -178,15 +176,6 @@ class Gpu(Machine):
     def has_run(self) -> bool:
         """Whether its waves have been run."""
         return self._device is not None
-
-    def writable_blocks(self) -> Iterator[tuple[tuple[int, int], Any]]:
-        """Yield the memory that waves can change, with the address space and the first address of each block."""
-        for space, store in self.memory.stores.items():
-            firsts = dict(zip(reversed(store.owners), reversed(store.starts), strict=True))
-            for number, block in enumerate(store.blocks):
-                data = np.frombuffer(block.buffer, np.uint8)
-                if data.flags.writeable and data.size:
-                    yield (space, firsts[number]), data
 
     @property
     def knows_unwritten(self) -> bool:

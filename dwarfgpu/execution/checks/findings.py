@@ -114,11 +114,6 @@ class CheckSettings:
     """Where arguments are."""
 
     @property
-    def follows_order(self) -> bool:
-        """Whether what is found may be another thing if waves run one after the other."""
-        return not self.checks <= {BOUNDS, ALIGN, INIT}
-
-    @property
     def can_be_compiled(self) -> bool:
         """Whether forms do all that is checked."""
         return NAN not in self.checks

@@ -78,6 +78,16 @@ class Checkpoint:
     """The bytes that it keeps besides writable blocks."""
 
 
+def writable_blocks(machine: Gpu) -> Iterator[tuple[tuple[int, int], Any]]:
+    """Yield the memory that waves can change, with the address space and the first address of each block."""
+    for space, store in machine.memory.stores.items():
+        firsts = dict(zip(reversed(store.owners), reversed(store.starts), strict=True))
+        for number, block in enumerate(store.blocks):
+            data = np.frombuffer(block.buffer, np.uint8)
+            if data.flags.writeable and data.size:
+                yield (space, firsts[number]), data
+
+
 def _size_of(device: dict[str, Any]) -> int:
     """Return the bytes of the registers of waves that were saved."""
     batches = [*device["batches"], *device["waiting"], *device["ended"], *device["held"]]
@@ -88,7 +98,7 @@ def _size_of(device: dict[str, Any]) -> int:
 
 def keep_launch(machine: Gpu) -> None:
     """Remember a machine as it is before it runs, unless it has much memory."""
-    if machine.past is None and sum(data.size for _place, data in machine.writable_blocks()) <= MOST_KEPT:
+    if machine.past is None and sum(data.size for _place, data in writable_blocks(machine)) <= MOST_KEPT:
         History(machine)
 
 
@@ -193,7 +203,7 @@ class History:
 
     def _memory(self, before: KeptMemory) -> KeptMemory:
         kept: dict[tuple[int, int], tuple[bytes, ...]] = {}
-        for place, data in self.machine.writable_blocks():
+        for place, data in writable_blocks(self.machine):
             known, chunks = before.get(place, ()), []
             for index, start in enumerate(range(0, data.size, CHUNK)):
                 chunk = data[start : start + CHUNK].tobytes()
@@ -242,7 +252,7 @@ class History:
         self.device.restore(point.device)
         for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
             file.known[...] = point.known[number] if number < len(point.known) else False
-        for place, data in self.machine.writable_blocks():
+        for place, data in writable_blocks(self.machine):
             for index, chunk in enumerate(point.memory[place]):
                 data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
 

@@ -20,7 +20,7 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from dwarfgpu.execution.forms.compiled_rounds import CompiledRound
     from dwarfgpu.execution.forms.guarded_forms import Guard
@@ -229,7 +229,10 @@ class CompiledForms:
         if quiet is not None and not quiet.enters(batch):
             return None
         batch.settle()
-        self.settle(batch, program)
+        for each in self._parts:
+            each.settle(batch, program.distance)
+            if each.hides_local:
+                batch.states.hide_local()
         most = max(SPAN // batch.count, 1)
         if limit is not None:
             most = min(most, -(-(limit - device.executed) // batch.count))
@@ -257,13 +260,6 @@ class CompiledForms:
         if quiet is not None:
             quiet.passed(batch, done + (cells[TurnCell.REST] // batch.count if reason == TurnExit.TORN else 0))
         return self._result(batch, program, reason, done)
-
-    def settle(self, batch: FormBatch, program: FormProgram) -> None:
-        """Let forms know what Python has changed of what checks know."""
-        for each in self._parts:
-            each.settle(batch, program.distance)
-            if each.hides_local:
-                batch.states.hide_local()
 
     def fill(self, program: FormProgram, address: int) -> bool:
         """Fill the slots from an address on; return whether its own is filled."""
@@ -304,11 +300,6 @@ class CompiledForms:
         """Return whether an instruction of waves that run one after the other has a form."""
         program = self._program(address, mode, is_by_wave=True)
         return program is not None and program.has_form(address)
-
-    def is_in_any_order(self, batches: Iterable[WaveBatch]) -> bool:
-        """Return whether the order of waves makes no difference to what they do."""
-        programs = ((self._program(each.pc, each.mode, is_by_wave=True), each.pc) for each in batches)
-        return all(program is not None and program.is_in_any_order([pc]) for program, pc in programs)
 
     def _program(self, address: int, mode: int, *, is_by_wave: bool = False) -> FormProgram | None:
         kind = self.device.has_many_waves if is_by_wave else None

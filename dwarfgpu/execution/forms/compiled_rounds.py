@@ -87,12 +87,8 @@ class CompiledRound:
         self._places, self._threads = places, 0
         """Where waves begin, and how many threads let them run; 0 as long as it is not known."""
         self._first, self._executed = _Worker(forms), 0
-        self._is_checked = forms.device.machine.checks is not None
-        self.has_refused = False
-        """Whether waves that are checked wait for Python."""
         batch.states.put(batch.waves, Place.COMPLETE, address_of(forms.device.barriers.complete) + batch.waves)
         batch.settle()
-        forms.settle(batch, program)
         batch.states.put(batch.waves, Place.NEXT, program.slots_of(places))
         self._calls: dict[int, Calls] = {}
         """The calls of waves that Python knows all of, by position."""
@@ -156,9 +152,7 @@ class CompiledRound:
         cells[RoundCell.TURN], cells[RoundCell.MOST], cells[RoundCell.HOT] = self._turn, SPAN, forms.hot
         cells[RoundCell.GROUP], cells[RoundCell.USED], cells[RoundCell.ROOM] = part.group, part.used, room
         cells[RoundCell.NUMBER], cells[RoundCell.LEFT] = part.row, part.left
-        cells[RoundCell.STAYS] = self._is_checked
         part.reason = forms.library.round(worker.place)
-        self.has_refused |= cells[RoundCell.STAYS] > 1
         part.group, part.used = cells[RoundCell.GROUP], cells[RoundCell.USED]
         part.row, part.left = cells[RoundCell.NUMBER], cells[RoundCell.LEFT]
         part.last = cells[RoundCell.LAST]
@@ -181,8 +175,7 @@ class CompiledRound:
             forms.note(called, program.address_of(part.last), address)
             self._keep(called)
         elif not forms.fill(program, address):
-            if self._is_checked or forms.device.waves_meet(address, batch.mode):
-                self.has_refused |= self._is_checked
+            if forms.device.waves_meet(address, batch.mode):
                 self._skip()
             elif part is self._waiting[0]:
                 return self._wave(address)
@@ -211,7 +204,7 @@ class CompiledRound:
     def _choose_threads(self, room: int) -> None:
         """Choose how many threads let waves run, as soon as it is known what a work-group takes."""
         groups, program, jobs = len(self._are_whole), self._program, self._forms.device.machine.jobs
-        most = 1 if self._is_checked else min(jobs or processors(), groups)
+        most = min(jobs or processors(), groups)
         if most == 1 or room < UNLIMITED:
             self._threads = 1
             return

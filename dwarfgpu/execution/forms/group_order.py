@@ -29,7 +29,7 @@ def is_in_any_order(device: Any, program: Any, starts: Iterable[int], known: set
 
     What is known of a program is added to a set of addresses.
     """
-    family, is_checked = cached_family(device.processor, device.generation), device.machine.checks is not None
+    family = cached_family(device.processor, device.generation)
     found, pending = set[int](), [*starts]
     while pending:
         address, functions = pending.pop(), dict[int, int]()
@@ -39,8 +39,7 @@ def is_in_any_order(device: Any, program: Any, starts: Iterable[int], known: set
                 instruction = program.instruction(address)
             except MachineFault:
                 return False
-            depends = _depends_on_others(instruction, family, is_checked=is_checked)
-            if depends or not program.has_or_meets(address):
+            if not program.has_or_meets(address) or _depends_on_others(instruction, family):
                 return False
             if instruction.name in CALLS | JUMPS and instruction.branch is None and not _is_return(instruction):
                 target = functions.get(instruction.sources[0].index, -1)
@@ -79,8 +78,8 @@ def _follow(functions: dict[int, int], instruction: GpuInstruction, address: int
                 functions.pop(number, None)
 
 
-def _depends_on_others(instruction: GpuInstruction, family: str, *, is_checked: bool) -> bool:
-    """Return whether what an instruction does may depend on other work-groups, or, if it is checked, other waves."""
+def _depends_on_others(instruction: GpuInstruction, family: str) -> bool:
+    """Return whether what an instruction does may depend on other work-groups."""
     name, modifiers = instruction.name, instruction.modifiers
     if name in INVALIDATES:
         is_scoped = name in ("buffer_inv", "global_inv", "global_wbinv")
@@ -89,7 +88,7 @@ def _depends_on_others(instruction: GpuInstruction, family: str, *, is_checked: 
     if shape is None:
         return "atomic" in name or name.startswith(("ds_gws", "ds_ordered", "ds_append", "ds_consume"))
     if shape.space == LOCAL and not modifiers.get("gds"):
-        return is_checked and depends_on_order(instruction)
+        return False
     if shape.action == "load":
         return reach_of_access(family, LOAD, modifiers) >= AGENT
     return depends_on_order(instruction)

@@ -264,8 +264,6 @@ class RoundCell(IntEnum):
     """The slot of the call or jump that Python has to note."""
     HOT = 13
     """How often waves have been at an instruction, where it is hot."""
-    STAYS = 14
-    """Not 0 if waves stay where they refuse, and others have their turns; more than 1 if any wave has stayed."""
 
 
 class RoundExit(IntEnum):

@@ -166,10 +166,9 @@ class FormProgram:
     def extend(self, start: int) -> None:
         """Let the loop around an address, or straight code from there on, be one function from now on."""
         self._words[(start - self.start) // 4, HEAT // 4] = COLD
-        is_by_wave = self._is_by_wave and self._device.machine.checks is None  # else what is inside would refuse
-        if is_by_wave and self._extend_loop(start):
+        if self._is_by_wave and self._extend_loop(start):
             return
-        parts = stretch_of(self._straight(start), is_by_wave=is_by_wave)
+        parts = stretch_of(self._straight(start), is_by_wave=self._is_by_wave)
         if len(parts) > 1:
             writer = self._stretch_writer(**self._options())
             self._keep(parts, writer.write_stretch(parts, self.start, self.end), writer, rule_of(parts))

@@ -31,8 +31,7 @@ entry:
 {cell("wholes", RoundCell.WHOLES, "ptr")}{cell("group.count", RoundCell.COUNT)}\
 {cell("begin.group", RoundCell.GROUP)}{cell("begin.used", RoundCell.USED)}{cell("begin", RoundCell.NUMBER)}\
 {cell("before", RoundCell.LEFT)}{cell("turn", RoundCell.TURN)}{cell("first.room", RoundCell.ROOM)}\
-{cell("most", RoundCell.MOST)}{cell("hot", RoundCell.HOT)}{cell("stays", RoundCell.STAYS)}
-  %can.stay = icmp ne i64 %stays, 0
+{cell("most", RoundCell.MOST)}{cell("hot", RoundCell.HOT)}
   %hot.short = trunc i64 %hot to i32
   br label %group
 group:
@@ -177,18 +176,11 @@ through:
 inside:
 {load("inside.done", "%state", Place.DONE)}{load("inside.slot", "%state", Place.NEXT, "ptr")}
   %inside.left = sub i64 %left, %inside.done
-  br label %refuse
+  br label %stopped
 chosen:
   %behind.single = call ptr %single(ptr %state, ptr %slot, i1 false)
   %single.fails = icmp eq ptr %behind.single, null
-  br i1 %single.fails, label %refuse, label %executed
-refuse:
-  %refused.at = phi ptr [ %inside.slot, %inside ], [ %slot, %chosen ]
-  %refused.left = phi i64 [ %inside.left, %inside ], [ %left, %chosen ]
-  br i1 %can.stay, label %stay, label %stopped
-stay:
-{store("has.stayed", RoundCell.STAYS, "2")}
-  br label %behind
+  br i1 %single.fails, label %stopped, label %executed
 executed:
   %noted = and i32 %single.rule, {int(Rule.IS_NOTED)}
   %is.plain = icmp eq i32 %noted, 0
@@ -233,29 +225,27 @@ stepped:
   br label %step
 stopped:
   %why = phi i64 [ {int(RoundExit.STOPPED)}, %empty ], [ {int(RoundExit.HOT)}, %warmer ], \
-[ {int(RoundExit.STOPPED)}, %refuse ], [ {int(RoundExit.NOTED)}, %push ], [ {int(RoundExit.NOTED)}, %jump ], \
-[ {int(RoundExit.NOTED)}, %return ]
-  %stopped.at = phi ptr [ %slot, %empty ], [ %slot, %warmer ], [ %refused.at, %refuse ], \
+[ {int(RoundExit.STOPPED)}, %inside ], [ {int(RoundExit.STOPPED)}, %chosen ], [ {int(RoundExit.NOTED)}, %push ], \
+[ {int(RoundExit.NOTED)}, %jump ], [ {int(RoundExit.NOTED)}, %return ]
+  %stays = phi ptr [ %slot, %empty ], [ %slot, %warmer ], [ %inside.slot, %inside ], [ %slot, %chosen ], \
 [ %behind.single, %push ], [ %behind.single, %jump ], [ %behind.single, %return ]
-  %rest = phi i64 [ %left, %empty ], [ %left, %warmer ], [ %refused.left, %refuse ], \
+  %rest = phi i64 [ %left, %empty ], [ %left, %warmer ], [ %inside.left, %inside ], [ %left, %chosen ], \
 [ %left.noted, %push ], [ %left.noted, %jump ], [ %left.noted, %return ]
   %part = sub i64 %allowed, %rest
   %done.part = add i64 %done, %part
   %used.part = add i64 %used, %part
   %whole.rest = sub i64 %whole, %part
-  store ptr %stopped.at, ptr %begins.at
+  store ptr %stays, ptr %begins.at
 {store("part.number", RoundCell.NUMBER, "%number")}{store("part.left", RoundCell.LEFT, "%whole.rest")}\
 {store("part.group", RoundCell.GROUP, "%group.number")}{store("part.used", RoundCell.USED, "%used.part")}\
 {store("part.done", RoundCell.EXECUTED, "%done.part")}{store("part.last", RoundCell.LAST, "%slot", "ptr")}
   ret i64 %why
 behind:
-  %behind.at = phi ptr [ %slot, %step ], [ %slot, %meet ], [ %refused.at, %stay ]
-  %behind.left = phi i64 [ %left, %step ], [ %left, %meet ], [ %refused.left, %stay ]
-  %spent = sub i64 %allowed, %behind.left
+  %spent = sub i64 %allowed, %left
   %used.now = add i64 %used, %spent
   %done.now = add i64 %done, %spent
   %room.now = sub i64 %room, %spent
-  store ptr %behind.at, ptr %begins.at
+  store ptr %slot, ptr %begins.at
   %number.next = add nuw i64 %number, 1
   br label %next
 over:

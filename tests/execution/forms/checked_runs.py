@@ -14,7 +14,7 @@ WAYS = 0, 1 << 16, 1
 """Interpreted, as forms, and as stretches wherever that is possible."""
 
 
-def checked(path, kernel, hot, args, check, limit=1_000_000, **options):
+def checked(path, kernel, hot, args, check, **options):
     """Run a kernel; return its device, how it ends, and what is found."""
     machine = machine_for(path, kernel)
     machine.jit = "on" if hot else "off"
@@ -25,7 +25,7 @@ def checked(path, kernel, hot, args, check, limit=1_000_000, **options):
     device.use_compiled()
     if hot:
         device.compiled.hot = hot
-    halt = running.run(limit=limit)
+    halt = running.run(limit=1_000_000)
     assert not hot or (device.compiled.counted()[1] > 5 and not device.compiled.problem)
     rows = check_report(running).findings
     return device, [str(halt), *((str(row), row.count, [each.side.callers for each in row.sides]) for row in rows)]

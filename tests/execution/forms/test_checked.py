@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from dwarfgpu.execution import turns
-from dwarfgpu.execution.by_wave import TriedRounds
 from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.forms import checked_forms, ordered_forms, pointer_forms, stretches
 from tests.builders.parameters import some_slow
@@ -18,7 +17,7 @@ from tests.execution.checks import test_waits as waits
 from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_undefined import LINES
 from tests.execution.forms.checked_runs import assert_all_same, checked
-from tests.execution.forms.kernel_runs import KERNELS, in_turn, memory, state
+from tests.execution.forms.kernel_runs import KERNELS, in_turn
 
 CHECKS = "init", "bounds", "bounds,init", "init,race"
 RUNS = [
@@ -64,32 +63,6 @@ def test_findings_are_the_same(require_tool, tmp_path, target, level, options, p
         for number, (kernel, args, launch) in enumerate([*cases(source)][part::PARTS]):
             for check in ("all", CHECKS[(number + part) % len(CHECKS)]) if part else ("all",):
                 assert_all_same(path, kernel, args, check, **launch)
-
-
-def test_waves_go_one_after_the_other_until_something_is_found(build, require_tool, tmp_path, monkeypatch):
-    ended = []
-    goes_back = TriedRounds.goes_back
-    monkeypatch.setattr(TriedRounds, "goes_back", lambda rounds: ended.append(goes_back(rounds)) or ended[-1])
-    faulty = pair_build(require_tool("clang-22"), tmp_path, "undefined.cl", "gfx1100", "O0", "-DFAULTY")
-    runs = [
-        *(
-            (build("gfx1100", "O0"), "col", KERNELS["col"], {"grid": 256, "work_group": 128}, each)
-            for each in CHECKS[:3]
-        ),
-        *((faulty, *each, "init") for each in cases("undefined.cl")),
-    ]
-    outcomes = []
-    for path, kernel, args, options, check in runs:
-        devices, found = zip(*(checked(path, kernel, hot, args, check, None, **options) for hot in (0, 1 << 16)),
-                             strict=True)  # fmt: skip
-        outcomes.append((bool(ended), any(ended)))
-        ended.clear()
-        assert found[0] == found[1]
-        assert devices[0].executed == devices[1].executed
-        assert state(devices[0]) == state(devices[1])
-        assert memory(devices[0]) == memory(devices[1])
-    assert (True, False) in outcomes[:3]
-    assert (True, True) in outcomes[3:]
 
 
 @pytest.mark.parametrize("level", ["O0", "O2"])
