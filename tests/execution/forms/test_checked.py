@@ -8,8 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from dwarfgpu.execution import turns
+from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.forms import checked_forms, ordered_forms, pointer_forms, stretches
+from dwarfgpu.execution.launch import launch as launches
 from tests.builders.parameters import some_slow
 from tests.execution.checks import test_bounds as bounds
 from tests.execution.checks import test_checks as races
@@ -89,6 +92,27 @@ def test_a_stretch_goes_on_over_private_memory(build, monkeypatch):
     monkeypatch.setattr(stretches.StretchWriter, "write_stretch", noted)
     checked(build("gfx1100", "O0"), "col", 1, KERNELS["col"], "init", grid=(256,), work_group=(128,))
     assert max(lengths) > 20
+
+
+READ_EARLY = """kernel void early(global int *out) {
+  local int cells[96];
+  int i = __builtin_amdgcn_workitem_id_x(), value = 0;
+  if (i >= 32) value = cells[i];
+  if (i < 32) cells[i + 32] = 1;
+  out[i] = value;
+}"""
+
+
+def test_what_a_later_wave_reads_early_is_uninitialized(compile_text):
+    """If one wave ran after the other, as where nobody watches, the first would have written it long before."""
+    path = compile_text("gfx1100", READ_EARLY, "-x", "cl", "-O2")
+    machine = launches.machine_for(path, "early")
+    running = Running(launches.launch(machine, path, "early", args=["zeros(64)"], check="init", grid=64, work_group=64))
+    machine.jit = "on"
+    machine.device.use_compiled()
+    running.run()
+    assert machine.device.compiled.counted()[1] > 5
+    assert [row.count for row in check_report(running).findings] == [32]
 
 
 def test_only_a_batch_that_others_can_join_lets_them_go_first():
