@@ -280,8 +280,9 @@ class LineInputs:
         is_here = is_place or self.names.line(pc) in (self.names.line(home), None)
         changes = None if is_here else np.full(count, pc)
         places = [place for lane in self.lanes if (place := self._place(value, writer, int(lane))) is not None]
-        if len(places) < count:
-            return MadeOf(name, numbers, changes)
+        if len(places) < count:  # the line of a dual instruction is that of one half
+            is_certain = is_here or not self._instruction(writer).components
+            return MadeOf(name, numbers, changes, is_certain=is_certain)
         each = [(self.names.place(*place, pc) or (name,))[0] for place in places] if is_place else None
         is_global = all(space != LOCAL for space, _address in places)
         came = self.names.given([address for _space, address in places]) if is_global else None

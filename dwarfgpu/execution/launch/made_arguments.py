@@ -33,6 +33,8 @@ GROUPS, GROUP = 2, 64
 """The work-groups of a launch for which the user has given no sizes, and the most work-items of one."""
 OF_ITEM, LEAST = 4, 1024
 """The elements of a buffer: so many for each work-item, and at least so many."""
+MOST_AT_ONCE = 1 << 24
+"""The numbers that are made at once: Python makes fewer than 2**31 random bits."""
 MADE = "made"
 """The word that stands for all arguments of a kernel: they are made."""
 MADE_BUFFERS = "the contents of the buffers are made; give them with NAME=@FILE.npy"
@@ -143,7 +145,7 @@ def _image(argument: KernelArgument, source: str, generator: Random) -> Any:
     name = re.escape(argument.name or "")
     uses = re.search(rf"\b(?:read|write)_image(f|ui|i|h)\s*\(\s*{name}\b", source)
     code = {"ui": "u4", "i": "i4"}.get(uses[1] if uses else "f", "f4")
-    numbers = _numbers(generator, 9 if code == "f4" else 100, prod(extents)).reshape(extents)
+    numbers = random_integers(generator, 9 if code == "f4" else 100, prod(extents)).reshape(extents)
     return (numbers / 8 if code == "f4" else numbers).astype(code)
 
 
@@ -158,7 +160,7 @@ def _source(program: Program, entry: int | None) -> str:
 def _buffer(kind: ArgumentType, count: int, items: int, generator: Random, *, is_last: bool = False) -> Any:
     """Return what a pointer points to; ``is_last`` is whether pointers in that are null."""
     if kind.is_boolean:
-        return _numbers(generator, 2, count).astype(np.uint8)
+        return random_integers(generator, 2, count).astype(np.uint8)
     element, object_type = kind.element, kind.object_type
     structure = None if object_type is None else resolved(object_type)
     if isinstance(structure, Struct):
@@ -169,13 +171,15 @@ def _buffer(kind: ArgumentType, count: int, items: int, generator: Random, *, is
         return np.zeros(8 * count, np.uint8)
     count *= kind.numbers
     if element[0] == "f":
-        return ((_numbers(generator, 65, count) - 32) / 8).astype(element)
-    return _numbers(generator, min(items, 100), count).astype(element)
+        return ((random_integers(generator, 65, count) - 32) / 8).astype(element)
+    return random_integers(generator, min(items, 100), count).astype(element)
 
 
-def _numbers(generator: Random, end: int, count: int) -> Any:
+def random_integers(generator: Random, end: int, count: int) -> Any:
     """Return random integers from 0 to below a number; numpy's own take 4 % of a short run to import."""
-    return np.frombuffer(generator.randbytes(4 * count), np.uint32) % np.int64(end)
+    parts = [min(MOST_AT_ONCE, count - first) for first in range(0, count, MOST_AT_ONCE)]
+    data = b"".join(generator.randbytes(4 * part) for part in parts)
+    return np.frombuffer(data, np.uint32) % np.int64(end)
 
 
 def _value(kind: ArgumentType, size: int, items: int, generator: Random) -> Any:

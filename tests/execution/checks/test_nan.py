@@ -137,6 +137,28 @@ def test_in_an_unrolled_loop_nothing_of_another_turn_is_certain(require_tool, tm
     assert values.get("t", "1") == "1"
 
 
+DUAL = """
+float root(float q, float r) { return sqrt(q) * r; }
+__kernel void dual(__global float *in, __global float *out) {
+  int g = get_global_id(0); float x = in[g], a = 1.0f;
+  for (int i = 0; i < 4; i++) { x = x - 2.0f; a = a * x; if (i == 2) a = a / (x-x); x = x + 1.0f; }
+  out[g] = a + root(x - 8.0f, 2.0f);
+}
+"""
+
+
+def test_the_line_of_a_dual_instruction_is_that_of_one_half(require_tool, tmp_path):
+    """Whose other half makes the divisor: it is not `x`, though the statement of the first half sets that."""
+    require_tool("clang-22")
+    (tmp_path / "dual.cl").write_text(DUAL)
+    assert main(["compile", str(tmp_path / "dual.cl"), "--target=gfx1100", "-O2", "-o", str(tmp_path / "d.co")]) == 0
+    args = {0: "full(256, 100.5)", 1: "zeros(256)"}
+    row = found(str(tmp_path / "d.co"), "dual", args=args, count=2)[0]
+    assert [(each.name, each.value, each.is_certain) for each in row.operands if each.name == "x"] == [
+        ("x", "0", False)
+    ]
+
+
 GATE = """
 __kernel void gate(__global float *out) {
   int i = get_global_id(0);
