@@ -57,7 +57,7 @@ def all_waves(
     attached: Attached | HasWaves,
     text: str = "",
     *,
-    waves: Sequence[int] | None = None,
+    waves: Sequence[int | str] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Values: ...
@@ -68,7 +68,7 @@ def all_waves(
     attached: Attached | HasWaves,
     text: list[str],
     *,
-    waves: Sequence[int] | None = None,
+    waves: Sequence[int | str] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Any: ...
@@ -78,16 +78,15 @@ def all_waves(
     attached: Attached | HasWaves,
     text: str | list[str] = "",
     *,
-    waves: Sequence[int] | None = None,
+    waves: Sequence[int | str] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Any:
     """Evaluate a variable or an expression in all lanes of all waves, in each wave where it is: `array[wave, lane]`.
 
-    ``attached`` is what `launch`, `open_core` or `Program.attach` returns. ``waves`` and ``lanes`` choose some, by
-    number. Without ``lanes`` those that do not execute the code are masked in the array, and not with ``all``. Waves in
-    which the name means nothing are masked; if it means nothing in any of them, that is a `KeyError`. A list of
-    expressions gives a table of pandas with a column for each.
+    ``attached`` is what `launch`, `open_core` or `Program.attach` returns. ``waves`` chooses some, by number from 0 or
+    name, ``lanes`` by number: without, those that do not execute the code are masked, with ``all`` none. So are waves
+    in which the name means nothing; if it does in none, that is a `KeyError`. A list of texts gives a table of pandas.
 
     >>> import dwarfgpu as dg
     >>> last = dg.all_waves(dg.open_core("blur.core"), "last")
@@ -101,7 +100,8 @@ def all_waves(
         return table_of({each: all_waves(attached, each, waves=waves, lanes=lanes, frame=frame) for each in text})
     if not text:
         raise UsageError("all_waves takes an expression, such as 'x'", hint="the first wave is item [0]")
-    found = [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]
+    chosen = None if waves is None else [attached[each].index if isinstance(each, str) else each for each in waves]
+    found = [values for _index, values in by_place(attached, (text,), waves=chosen, lanes=lanes, frame=frame)]
     reasons = [next((reason for _count, reason in values.missing()), None) for values in found if values.type is None]
     errors = [reason.error for reason in reasons if reason is not None and isinstance(reason.error, UnknownName)]
     if errors and len(errors) == len(found):  # it means nothing anywhere

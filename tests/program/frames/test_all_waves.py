@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dwarfgpu
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, UnknownItem, UsageError
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.frames.all_waves import all_waves, by_place
 from dwarfgpu.program.frames.answers import CODES, Values
@@ -94,6 +94,10 @@ def test_waves_and_lanes_can_be_chosen(attached):
     assert some.waves.tolist() == [0, 1, 4]
     assert some.array.tolist() == whole[[0, 1, 4]][:, [3, 5]].tolist()
     assert all_waves(attached, "lane", waves=[4], lanes=[5]).array.tolist() == whole[4:5, 5:6].tolist()
+    names = [attached[each].id for each in (4, 0, 1)]
+    assert all_waves(attached, "lane", waves=names, lanes=[3, 5]).array.tolist() == some.array.tolist()
+    with pytest.raises(UnknownItem, match="Unknown wave 9:9"):
+        all_waves(attached, "lane", waves=["9:9"])
     assert all_waves(attached, "lane", waves=[]).array.shape == (0, attached.state.target.lane_count)
     assert all_waves(attached, "lane", lanes=[]).array.shape == (len(PLACES), 0)
     with pytest.raises(UsageError, match="no lane 64"):
