@@ -61,6 +61,7 @@ class ProgramReport:
     progress: Progress | None = None
     has_kernel_errors: bool = False
     """Whether a kernel has done something wrong, where a debugger would stop."""
+    _checks: tuple[str, ...] = ()
     _known: set[Any] = field(factory=set)
     _counts: Counter[str] = field(factory=Counter)
     _kernels: dict[str, Coverage | None] = field(factory=dict)
@@ -155,7 +156,8 @@ class ProgramReport:
         counts = [counted(self._counts[name], name) for name in ("error", "warning") if self._counts[name]]
         more = [f"{counted(self._counts['leak'], 'buffer')} not freed"] * bool(self._counts["leak"])
         text = f"{counted(self.launches, 'launch', 'launches')}, {counted(len(self._kernels), 'kernel')}"
-        self.show([", ".join([text, *(counts or ["no error"]), *more])])
+        of_checks = f" ({', '.join(self._checks)})" if self._checks else ""
+        self.show([", ".join([text, *(counts or ["no error"]), *more]) + of_checks])
 
     # --- Files --------------------------------------------------------------------------------------------------------
 
@@ -208,6 +210,7 @@ class ProgramReport:
         if (checked := launch.checked) is not None:
             from dwarfgpu.audits.run_checks import run_report
 
+            self._checks = checked.checks
             known = self._kernels[launch.name]
             if checked.coverage is not None and (known is None or checked.coverage.executed > known.executed):
                 self._kernels[launch.name] = checked.coverage

@@ -520,7 +520,7 @@ def test_commands_without_an_order(built: Callable[[str], Path], mistake: str) -
         assert text in joined(done.stderr)
     assert done.returncode == 1
     ordered = dwarfgpu("exec", "--check=race", built("commands"), mistake, "ordered")
-    assert re.fullmatch(r"\d launch(es)?, \d kernels?, no error\n", ordered.stderr)
+    assert re.fullmatch(r"\d launch(es)?, \d kernels?, no error \(race\)\n", ordered.stderr)
     assert ordered.returncode == 0
 
 

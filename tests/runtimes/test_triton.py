@@ -40,6 +40,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="`exec` needs Li
 PROGRAMS = Path(__file__).with_name("programs")
 QUICK = ("add", "add_integers", "softmax", "histogram", "matmul_f16", "autotune", "attention", "descriptors", "tuples",
          "pointers")  # fmt: skip
+ALL_CHECKS = "(align, barrier, bounds, init, race, wait)"
 
 
 FIXTURE = "dwarfgpu.triton_fixture"
@@ -115,7 +116,7 @@ def test_the_example_of_the_page(run: Runs, tmp_path: Path, monkeypatch: pytest.
     assert "bytes past the end of `out`, which has 1600 bytes" in fault
     script.write_text(source.replace("at, share)", "at, share, mask=at < columns)"))
     done = run("dwarfgpu", "exec", "--check", "--target=gfx942", sys.executable, script)
-    assert (done.returncode, done.stderr) == (0, "1 launch, 1 kernel, no error\n")
+    assert (done.returncode, done.stderr) == (0, f"1 launch, 1 kernel, no error {ALL_CHECKS}\n")
 
 
 def without_addresses(text: str) -> str:
@@ -126,7 +127,7 @@ def test_a_kernel_runs_and_a_wrong_one_is_found(run: Runs) -> None:
     script = PROGRAMS / "add.py"
     done = run("dwarfgpu", "exec", "--check", sys.executable, script)
     assert (done.stdout, done.returncode) == ("right\n", 0)
-    assert done.stderr == "2 launches, 1 kernel, no error\n"
+    assert done.stderr == f"2 launches, 1 kernel, no error {ALL_CHECKS}\n"
     done = run("dwarfgpu", "exec", "--check=race,bounds", "--target=gfx1100", sys.executable, script, "wrong")
     assert done.returncode == 1
     text = " ".join(done.stderr.split())
