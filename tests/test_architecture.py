@@ -235,14 +235,14 @@ BUDGETS = [
     Budget("program", 20.6, 21.99, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 21.2, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 23.79, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 10.8, 14.09),
+    Budget("runtimes", 10.8, 14.1),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 10.84, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 176.07, "all of these")
-TESTS = Budget("../tests", 90, 100.66, "messages are in golden files, rows of tables have properties")
+TESTS = Budget("../tests", 90, 100.67, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 12.98)
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
