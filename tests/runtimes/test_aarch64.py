@@ -67,7 +67,7 @@ def program(tmp_path_factory, require_tool):
 def test_a_program_runs(program):
     status, out, err = program("k.co")
     assert (status, out) == (0, "0 then 0\n0 2 126 0\n"), err
-    assert err == "1 launch, 1 kernel, no error\n"
+    assert err == "1 launch, 1 kernel, no error (align, barrier, bounds, init, race, wait)\n"
 
 
 @pytest.mark.slow

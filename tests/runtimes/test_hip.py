@@ -249,7 +249,7 @@ def test_programs_that_call_the_host_and_functions_of_rocm(tmp_path: Path) -> No
             chosen = ["--target", target] if target == "gfx90a" else []
             done = dwarfgpu("exec", *chosen, "--check=race,init", tmp_path / name)
             assert done.stdout.splitlines() == [line.replace("gfx1100", target) for line in lines]
-            assert summary(done) == last
+            assert summary(done) == f"{last} (init, race)"
             assert ("work-item 3 of a block says so in a text of more" in done.stderr) == (name == "rocm")
 
 

@@ -171,7 +171,7 @@ def test_several_devices(built: Callable[[str], Path]) -> None:
     done = dwarfgpu("exec", "--target", "gfx1100", "--target", "gfx90a", "--check=race", built("devices"))
     assert done.stdout == DEVICES
     assert "add is not built for gfx1100: CL_INVALID_PROGRAM_EXECUTABLE" in joined(done.stderr)
-    assert done.stderr.endswith("5 launches, 1 kernel, 2 warnings\n")
+    assert done.stderr.endswith("5 launches, 1 kernel, 2 warnings (race)\n")
 
 
 @pytest.mark.parametrize("mistake", MISUSES)
