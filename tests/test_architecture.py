@@ -183,7 +183,7 @@ NOT_FOR_A_FILE = {
 }
 """What questions about a file without a state must not load."""
 NOT_FOR_A_RUN = {
-    *("numpy.ma", "numpy.random", "dwarfgpu.execution.forms.engine", "dwarfgpu.execution.forms.program"),
+    *("numpy.ma", "dwarfgpu.execution.forms.engine", "dwarfgpu.execution.forms.program"),
     *("dwarfgpu.audits.faults", "dwarfgpu.audits.memory_model", "dwarfgpu.render.faults"),
     *("dwarfgpu.questions.stack", "dwarfgpu.questions.execution"),
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from math import prod
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +31,6 @@ GROUPS, GROUP = 2, 64
 """The work-groups of a launch for which the user has given no sizes, and the most work-items of one."""
 OF_ITEM, LEAST = 4, 1024
 """The elements of a buffer: so many for each work-item, and at least so many."""
-MOST_AT_ONCE = 1 << 24
-"""The numbers that are made at once: Python makes fewer than 2**31 random bits."""
 MADE = "made"
 """The word that stands for all arguments of a kernel: they are made."""
 MADE_BUFFERS = "the contents of the buffers are made; give them with NAME=@FILE.npy"
@@ -76,7 +72,7 @@ def made_arguments(program: Program, kernel: str, items: int, seed: int) -> dict
     An image has channels of the type that the source reads or writes, which are floats where the source is not found.
     """
     described = DescribedKernel(program.file, program.file.kernels_named([kernel])[0])
-    generator = Random(seed)  # noqa: S311 (a number is no secret)
+    generator = np.random.default_rng(seed)
     values: dict[int, Any] = {}
     for index, (argument, parameter) in enumerate(described.explicit):
         text = argument.type_name or argument.value_type or (None if parameter is None else parameter.type)
@@ -138,15 +134,16 @@ def _text(value: Any, kind: ArgumentType) -> str:
     return f"{value}"
 
 
-def _image(argument: KernelArgument, source: str, generator: Random) -> Any:
+def _image(argument: KernelArgument, source: str, generator: np.random.Generator) -> Any:
     """Return an image: four channels of numbers, or one of depths."""
     shape = image_shape(argument.type_name)
     extents = (*IMAGE[shape.axes], *([] if shape.is_depth else [4]))
     name = re.escape(argument.name or "")
     uses = re.search(rf"\b(?:read|write)_image(f|ui|i|h)\s*\(\s*{name}\b", source)
     code = {"ui": "u4", "i": "i4"}.get(uses[1] if uses else "f", "f4")
-    numbers = random_integers(generator, 9 if code == "f4" else 100, prod(extents)).reshape(extents)
-    return (numbers / 8 if code == "f4" else numbers).astype(code)
+    if code == "f4":
+        return (generator.integers(0, 9, extents) / 8).astype(code)
+    return generator.integers(0, 100, extents).astype(code)
 
 
 def _source(program: Program, entry: int | None) -> str:
@@ -157,10 +154,12 @@ def _source(program: Program, entry: int | None) -> str:
     return "" if line is None else "\n".join(reader.read(line.file).lines)
 
 
-def _buffer(kind: ArgumentType, count: int, items: int, generator: Random, *, is_last: bool = False) -> Any:
+def _buffer(
+    kind: ArgumentType, count: int, items: int, generator: np.random.Generator, *, is_last: bool = False
+) -> Any:
     """Return what a pointer points to; ``is_last`` is whether pointers in that are null."""
     if kind.is_boolean:
-        return random_integers(generator, 2, count).astype(np.uint8)
+        return generator.integers(0, 2, count, dtype=np.uint8)
     element, object_type = kind.element, kind.object_type
     structure = None if object_type is None else resolved(object_type)
     if isinstance(structure, Struct):
@@ -171,18 +170,11 @@ def _buffer(kind: ArgumentType, count: int, items: int, generator: Random, *, is
         return np.zeros(8 * count, np.uint8)
     count *= kind.numbers
     if element[0] == "f":
-        return ((random_integers(generator, 65, count) - 32) / 8).astype(element)
-    return random_integers(generator, min(items, 100), count).astype(element)
+        return (generator.integers(-32, 33, count) / 8).astype(element)
+    return generator.integers(0, min(items, 100), count).astype(element)
 
 
-def random_integers(generator: Random, end: int, count: int) -> Any:
-    """Return random integers from 0 to below a number; numpy's own take 4 % of a short run to import."""
-    parts = [min(MOST_AT_ONCE, count - first) for first in range(0, count, MOST_AT_ONCE)]
-    data = b"".join(generator.randbytes(4 * part) for part in parts)
-    return np.frombuffer(data, np.uint32) % np.int64(end)
-
-
-def _value(kind: ArgumentType, size: int, items: int, generator: Random) -> Any:
+def _value(kind: ArgumentType, size: int, items: int, generator: np.random.Generator) -> Any:
     if kind.type is not None:
         return _object(kind.type, size, items, generator)
     element = kind.element
@@ -191,7 +183,7 @@ def _value(kind: ArgumentType, size: int, items: int, generator: Random) -> Any:
     return min(items, 100) if element is None and size in (1, 2, 4, 8) else bytes(size)
 
 
-def _object(type: Type, size: int, items: int, generator: Random | None) -> Any:
+def _object(type: Type, size: int, items: int, generator: np.random.Generator | None) -> Any:
     """Return an object: its bytes, or if pointers in it point to something, what its members have.
 
     It has only zeros where no form is known for its type, such as one with a base class.

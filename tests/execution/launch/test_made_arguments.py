@@ -1,13 +1,12 @@
 """Arguments that are made for kernels fit their types, and stay the same for a seed."""
 
 import subprocess
-from random import Random
 
 import numpy as np
 import pytest
 
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from dwarfgpu.execution.launch.made_arguments import argument_texts, launch_sizes, made_arguments, random_integers
+from dwarfgpu.execution.launch.made_arguments import argument_texts, launch_sizes, made_arguments
 from dwarfgpu.execution.launch.options import LaunchOptions
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.states.program import open_program
@@ -72,10 +71,3 @@ def test_pointers_in_structures_point_to_buffers_and_those_in_these_are_null(req
     assert launched.machine.run().has_ended
     numbers, data = values[0]["numbers"], values[1][0]["data"]
     assert (launched.buffers["out"][:64] == numbers[:64] + 64 + data[:64] + 64).all()
-
-
-def test_more_numbers_are_made_than_python_makes_at_once(monkeypatch):
-    whole = random_integers(Random(3), 65, 20)
-    monkeypatch.setattr("dwarfgpu.execution.launch.made_arguments.MOST_AT_ONCE", 8)
-    assert random_integers(Random(3), 65, 20).tolist() == whole.tolist()
-    assert random_integers(Random(3), 65, 0).tolist() == []
