@@ -430,18 +430,13 @@ class WaveVariables:
         told = {each.name for each in known}
         arguments = ((name, self._argument(home, name)) for name in missing if name not in told)
         known += [MadeOf(name, np.full(count, value)) for name, value in arguments if value is not None]
-        told, elements = (
-            {each.name for each in known},
-            {each.name.partition("[")[0] for each in known if "[" in each.name},
-        )
+        told = {each.name for each in known}
+        elements = {each.partition("[")[0] for each in told if "[" in each}
         missing = [each for each in missing if each not in told]
-        is_whole = sum("[" in each.name for each in known) >= len(missing) > 0
+        if missing and sum("[" in each.name for each in known) >= len(missing):
+            missing = []  # elements of arrays are there in place of variables with them
         kept = (each for each in found if each.name not in told and each.name.partition("[")[0] not in elements)
-        found = [evolve(each, is_certain=self._is_certain(inputs, each, places)) for each in kept]
-        return (
-            found + known,
-            [] if is_whole else missing,
-        )  # elements of arrays are there in place of variables with them
+        return [evolve(each, is_certain=self._is_certain(inputs, each, places)) for each in kept] + known, missing
 
     def _is_certain(self, inputs: LineInputs, made: MadeOf, places: dict[str, Any]) -> bool:
         """Return whether what the file tells of a variable is of this turn of a loop."""
