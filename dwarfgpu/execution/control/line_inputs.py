@@ -159,12 +159,9 @@ class LineNames:
     def parameter(self, home: int, pc: int, names: Sequence[str]) -> str | None:
         """Return the only parameter that a line names, if an instruction is of the line of the call that is inlined."""
         function, *callers = self._calls(home)
-        if (
-            not function.inlined
-            or is_body(function.linkage_name)
-            or (callers[0].function, callers[0].source)
-            not in ((each.function, each.source) for each in self._calls(pc))
-        ):
+        if not function.inlined or is_body(function.linkage_name):
+            return None
+        if (callers[0].function, callers[0].source) not in ((each.function, each.source) for each in self._calls(pc)):
             return None
         frame = next(iter(self.running.frames_at(home)), self.running.program.outside)
         known = {each.name for each in frame.variables() if each.kind == "parameter"}
