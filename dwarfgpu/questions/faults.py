@@ -146,7 +146,8 @@ def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
     found: list[Any] = []
     accessed = access.expression or " ".join(re.findall(r"\[([^\]]*)", fault.line or ""))
     own = [row for row in fault.values if row[0] in re.findall(r"\w+", accessed)]
-    parts = [row for row in fault.values if not row[0].isidentifier() and row[0] in accessed]  # `p[i].cell` before `i`
+    others = (row for row in fault.values if not row[0].isidentifier())  # `p[i].cell` before `i`
+    parts = [row for row in others if re.search(rf"(?<![\w.])(?<!->){re.escape(row[0])}(?!\w)", accessed)]
     is_spill = access.overflows and not accessed  # what the source names has no part in it
     calls = [] if is_spill else [(each.frame, each.values, each.line or "") for each in fault.callers]
     try:

@@ -348,6 +348,15 @@ def test_an_index_in_memory_has_changed_rather_than_the_variables_that_lead_to_i
     text = " ".join(run(*words)[1].split())
     assert re.search(r"`index` was last changed at \S+cells.cl:3, from 0 to 1000000", text)
     assert "`i` was last changed" not in text  # `index` has an i, too
+    source.write_text("""kernel void cells(global int *data, global int *a) {
+  int i = get_global_id(0);
+  data[i] = i * 1000000;
+  a[i] = 5;
+  a[data[i]] = a[i];
+}""")
+    text = " ".join(run(*words)[1].split())
+    assert re.search(r"`data\[i\]` was last changed at \S+cells.cl:3, from 0 to 1000000", text)
+    assert "`a[i]` was last changed" not in text  # nor is `a[i]` in `data[i]`
 
 
 def test_a_call_that_has_returned_is_no_access_in_flight(run, calls, tmp_path):
