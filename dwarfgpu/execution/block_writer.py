@@ -390,7 +390,7 @@ class BlockWriter:
                 text = self.rearranged(f"uniform({text}, 'u4')", operand, instruction, position)
                 return _viewed(f"{text}.astype('u{size}')", kind, f"u{size}")
             if size == 2:
-                shift = 16 if self._is_high(operand, instruction, position) else 0
+                shift = 16 if self.is_high(operand, instruction, position) else 0
                 text = f"({text} >> {shift} & 0xffff)"
             return f"uniform({text}, '{kind}')"
         if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
@@ -407,7 +407,7 @@ class BlockWriter:
             if operand.half is not None:
                 word = f"({word} >> 16)" if operand.half else f"({word} & 0xffff)"
             return _viewed(word, kind, "u4")
-        if self._is_high(operand, instruction, position):
+        if self.is_high(operand, instruction, position):
             word = f"({word} >> 16)"
         return _viewed(f"{word}.astype('u2')", kind, "u2")
 
@@ -431,7 +431,7 @@ class BlockWriter:
         shift = 8 * size if is_high else 0
         return f"uniform({text} >> {shift} & {(1 << 8 * size) - 1}, '{numpy_kind}')"
 
-    def _is_high(self, operand: GpuOperand, instruction: GpuInstruction, position: int) -> bool:
+    def is_high(self, operand: GpuOperand, instruction: GpuInstruction, position: int) -> bool:
         if operand.half is not None:
             return operand.half == 1
         if position < 0:  # the destination, which is a source too

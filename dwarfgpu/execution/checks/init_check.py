@@ -7,7 +7,7 @@ is defined in the lanes in which it has been written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +17,7 @@ import numpy as np
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, shape_of
 from dwarfgpu.execution.batch import VCC, WaveBatch, lane_flags, number_of
-from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.block_writer import BITS, BlockWriter
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.checks.findings import (
     INIT,
@@ -52,6 +52,8 @@ from dwarfgpu.execution.narrow_operations import converted_bits
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
+from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import meaning_of
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
@@ -322,24 +324,31 @@ class InitCheck(KeptState):
             joined[both & (left == pair[0]) & (right == pair[1])] = self.number(*(*origins,)[:MOST_ORIGINS])
         return joined
 
-    def find(self, batch: WaveBatch, cells: Sequence[Cell], pc: int, *, is_by_lane: bool = True) -> Origins | None:
+    def find(
+        self, batch: WaveBatch, cells: Iterable[Cell], pc: int, *, is_by_lane: bool = True,
+        masks: Mapping[Cell, int] = MappingProxyType({}),
+    ) -> Origins | None:  # fmt: skip
         """Return where the undefined bits come from that some registers have in executing lanes, if they have any."""
         found: Origins | None = None
         mask = batch.mask if is_by_lane else None
         for cell in cells:
-            flags = self.flags_of(batch, cell, mask)
+            flags = self.flags_of(batch, cell, mask, masks.get(cell, LOW))
             if flags is not None:
                 origins = np.where(flags, self.origins_of(batch, cell, pc), NOT_KNOWN)
                 found = origins if found is None else self._joined(found, origins)
         return found
 
-    def flags_of(self, batch: WaveBatch, cell: Cell, mask: Lanes) -> Lanes | None:
+    def flags_of(self, batch: WaveBatch, cell: Cell, mask: Lanes, counted: int = LOW) -> Lanes | None:
         """Return which lanes of a register have undefined bits; of a scalar one, which waves; None if none has."""
         bits = self.bits_of(batch, cell)
         if bits is DEFINED:
             return None
         executing = True if mask is None else mask
-        flags = (bits != 0) & executing if cell[0] in "va" else np.reshape(np.asarray(bits) != 0, (-1, 1))
+        flags = (
+            (bits & np.uint32(counted) != 0) & executing
+            if cell[0] in "va"
+            else np.reshape(np.asarray(bits) != 0, (-1, 1))
+        )
         return flags if flags.any() else None
 
     def origins_of(self, batch: WaveBatch, cell: Cell, pc: int) -> Origins:
@@ -610,6 +619,27 @@ class InitCheck(KeptState):
         return wave, lanes, None, origin.address
 
 
+def halves_read(writer: BlockWriter, instruction: GpuInstruction) -> dict[Cell, int]:
+    """Return the bits of registers that an operation reads which makes one half of halves; empty for any other."""
+    meaning = meaning_of(instruction, writer.generation)
+    if (
+        meaning is None
+        or meaning.unit != "vector"
+        or BITS.get(meaning.results[0]) != 16
+        or instruction.variant == "sdwa"
+    ):
+        return {}
+    if any(each.half is not None for each in instruction.operands):  # each half may have a number of its own
+        return {}
+    found, operands = dict[Cell, int](), [each for each in instruction.sources if each.name != "simm"]
+    first = -1 if operands and operands[0] in instruction.destinations else 0
+    for position, (operand, kind) in enumerate(zip(operands, meaning.sources, strict=False), first):
+        half = 0xFFFF0000 if writer.is_high(operand, instruction, position) else 0xFFFF
+        for cell in cells_of(operand, writer.lanes):
+            found[cell] = found.get(cell, 0) | (half if BITS.get(kind) == 16 else LOW)
+    return found
+
+
 class UndefinedStep:
     """One instruction, for batches in which one of its operands may have an undefined bit."""
 
@@ -637,6 +667,7 @@ class UndefinedStep:
         self._function: Callable[[WaveBatch], None] | None = None
         if "_mix" in name:
             self._count_halves()
+        self.halves = halves_read(writer, instruction)
         converted = converted_bits(instruction)
         if converted is not None and instruction.variant != "sdwa":  # which says itself what it reads
             read, self.written = converted
@@ -679,6 +710,9 @@ class UndefinedStep:
         """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
         find = partial(self.check.find, batch, pc=self.address, is_by_lane=self.is_by_lane)
         found = find(self.reads)
+        if found is not None and self.halves and (own := find(self.halves, masks=self.halves)) is not None:
+            kept = find(self.dsts)  # in the halves that are not written
+            found = np.where(own != 0, own, found if kept is None else np.where(kept != 0, kept, found))
         if found is None or self.select is None:
             return found
         *parts, condition = self.select

@@ -61,8 +61,9 @@ class MadeNumbers:
         def some(values: Any) -> Any:
             return None if values is None else np.asarray(values)[places]
 
-        operands = tuple(
-            evolve(each, values=some(each.values), changes=some(each.changes), came=some(each.came))
-            for each in self.operands
-        )
+        def cut(each: MadeOf) -> MadeOf:
+            names = each.names and [each.names[place] for place in places]
+            return evolve(each, values=some(each.values), changes=some(each.changes), came=some(each.came), names=names)
+
+        operands = tuple(map(cut, self.operands))
         return evolve(self, lanes=(*lanes,), operands=operands)

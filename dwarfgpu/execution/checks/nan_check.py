@@ -553,7 +553,8 @@ class NanCheck(InitCheck):
             own = ((made, lane) for made in every if made.wave == wave for lane in made.lanes if lane in lanes)
             made, lane = next(own, (every[0], every[0].lanes[0]))
             at = lane if made.wave == wave and lane in lanes else int(lanes[0])
-            sides = [made.side(lane=lane)]
+            item = self.side(MAKE, origin.pc, made.wave, np.array(made.lanes), lane).item
+            sides = [made.side(lane=lane, item=item)]
             is_known = origin.kind not in MADE_BY or (made.wave == wave and lane in lanes)
             if not is_known:
                 sides = [evolve(self.side(MAKE, origin.pc, wave, lanes, at), callers=sides[0].callers)]
@@ -855,7 +856,7 @@ class NumberLook:
             file, index = cell
             is_number = file not in "va"
             column = np.asarray(now, np.uint64).reshape(-1, 1).astype(np.uint32) if is_number else now
-            before = column if self.kind in (FLOATS, MATRIX) else NOT_KNOWN
+            before = column & part if self.kind in (FLOATS, MATRIX) else NOT_KNOWN
             if not made.any() and not column.any():
                 continue
             origins = np.broadcast_to(noted.get(cell, NOT_KNOWN), odd.shape)

@@ -50,6 +50,8 @@ _OPERATIONS = {"+": re.compile("_add|_sub|_fma|_mad|_mac|_mix"), "*": re.compile
 """The instructions that make the results of sums, products and quotients."""
 _FLOAT = re.compile(r"_b?f(16|32|64)|_cvt_|_cndmask")
 _TO_FLOAT = re.compile(r"_cvt_f\d+_[iu]")
+_SHIFT, WORD_1 = re.compile(r"[sv]_(lshr|ashr)(rev)?_[bi]32"), 5
+"""Shifts, which may read the upper half of a register, and what SDWA reads it with."""
 _BEGINS = re.compile("_rcp_|_frexp_|_div_scale_")
 """Instructions that compilers begin a division with."""
 _COMMENT = re.compile(r"//.*$|/\*.*?\*/")
@@ -246,7 +248,7 @@ class LineInputs:
         found = dict[tuple[Cell, int], LineValue]()
         for value in self._inputs:
             touched = None if value.writer is None else self._cells(value.writer)
-            is_constant = touched is not None and not touched.read + touched.addresses
+            is_constant = touched is not None and not self._read(value.writer or 0) + touched.addresses
             if is_constant or _FLOAT.search(self._operation(value.reader)) is None or value.cell[0] not in "vs":
                 continue
             operands = self._instruction(value.reader).sources
@@ -276,14 +278,16 @@ class LineInputs:
         pc, count = self.past[writer].pc, len(self.lanes)
         is_here = is_place or self.names.line(pc) in (self.names.line(home), None)
         changes = None if is_here else np.full(count, pc)
+        target = _SET.match(self.names.text(home) or "")
+        is_certain = value.reader == len(self.past) - 1 or target is None or target[1] != name  # it may be unrolled
         places = [place for lane in self.lanes if (place := self._place(value, writer, int(lane))) is not None]
         if len(places) < count:  # the line of a dual instruction is that of one half
-            is_certain = is_here or not self._instruction(writer).components
+            is_certain = is_certain and (is_here or not self._instruction(writer).components)
             return MadeOf(name, numbers, changes, is_certain=is_certain)
         each = [(self.names.place(*place, pc) or (name,))[0] for place in places] if is_place else None
         is_global = all(space != LOCAL for space, _address in places)
         came = self.names.given([address for _space, address in places]) if is_global else None
-        return MadeOf(name, numbers, changes, came, names=each)
+        return MadeOf(name, numbers, changes, came, names=each, is_certain=is_certain)
 
     def _values(self, home: int) -> list[LineValue]:
         """Return the values that the instructions of a line, and of code without lines that it calls, have read."""
@@ -332,13 +336,16 @@ class LineInputs:
             if (of := touched_by(part, self.past[number].batch.lanes, 0)) is not None and result in of.written:
                 return of.read
         if result is None or not re.match(r"v_pk_\w+_f32", instruction.name) or len(touched.written) != 2:
-            return touched.read
+            return touched.read if instruction.variant.startswith("dpp") else touched.data  # but no half that it keeps
         select = instruction.modifiers.get("op_sel_hi" if result == touched.written[1] else "op_sel", 0)
         pairs = [cells_of(each, self.past[number].batch.lanes) for each in instruction.sources]
         return tuple(each[min(select >> place & 1, len(each) - 1)] for place, each in enumerate(pairs) if each)
 
     def _is_earlier(self, value: LineValue, result: Cell | None) -> bool:
-        """Return whether a fused sum adds to what the same statement has made before, in another turn of a loop."""
+        """Return whether a value was made in another turn of a loop; a fused sum adds to that of its statement."""
+        line, pcs = self.names.line(self.home), [self.past[each].pc for each in (value.reader, value.writer or 0)]
+        if pcs[1] >= pcs[0] and all(self.names.line(pc) == line for pc in pcs):
+            return True
         names = [self._operation(each) for each in (value.reader, value.writer or 0)]
         if any(_FUSED.search(each) is None for each in names) or not self.names.accumulates(self.home):
             return False
@@ -373,7 +380,7 @@ class LineInputs:
     def _name(self, value: LineValue, writer: int, home: int, missing: Sequence[str]) -> tuple[str, Any] | None:
         """Return the name that a line has for a value, with its type."""
         pc, touched = self.past[writer].pc, self._cells(writer)
-        if touched is None or not touched.read + touched.addresses:
+        if touched is None or not self._read(writer) + touched.addresses:
             return None  # a constant
         own, line = self.names.line(pc), self.names.line(home)
         is_load, target = touched.does == ACCESSES, _SET.match(self.names.text(pc) or "")
@@ -447,7 +454,33 @@ class LineInputs:
             offset = modifiers.get(f"offset{element}", 0)
             return LOCAL, address + offset * shape.pair + rest
         space = "global" if is_scalar or shape is None else shape.space
-        return space, address + 4 * number
+        return self._of_half(value, space, address + 4 * number, writer)
+
+    def _of_half(self, value: LineValue, space: str, address: int, writer: int) -> tuple[str, int] | None:
+        """Return where the half of a register is from that is read, if two objects of 16 bits were loaded into it."""
+        shape, targets = shape_of(self._instruction(writer).name), self._instruction(writer).destinations
+        is_half = (shape is not None and shape.half is not None) or any(each.half is not None for each in targets)
+        if is_half or (named := self.names.place(space, address, self.past[writer].pc)) is None or named[1] is None:
+            return space, address
+        half = self._half(value) if known_size(resolved(named[1])) == 2 else 0
+        return None if half is None else (space, address + 2 * half)
+
+    def _half(self, value: LineValue) -> int | None:
+        """Return which half of a register an instruction reads, 1 for the upper one; None if it reads both."""
+        instruction, found = self._instruction(value.reader), set[int]()
+        selected, upper = (instruction.modifiers.get(each, 0) for each in ("op_sel", "op_sel_hi"))
+        if _SHIFT.match(instruction.name):
+            return int(any(each.text in ("16", "0x10") for each in instruction.sources))
+        for place, operand in enumerate(instruction.sources):
+            if value.cell not in cells_of(operand, self.past[value.reader].batch.lanes):
+                continue
+            if instruction.variant == "sdwa":
+                found.add(int(instruction.modifiers.get(f"src{place}_sel") == WORD_1))
+            else:
+                found.add(selected >> place & 1 if operand.half is None else operand.half)
+            if instruction.name.startswith("v_pk_"):
+                found.add(upper >> place & 1)
+        return found.pop() if len(found) == 1 else None
 
     def _is_of_size(self, value: LineValue, size: int) -> bool:
         """Return whether what has written a register has written a number of so many bytes from there on."""
@@ -475,12 +508,15 @@ class LineInputs:
             return None
         letter = "f" if kind.encoding == dw.DW_ATE_float else "u" if kind.encoding == dw.DW_ATE_unsigned else "i"
         registers = past.vector if value.cell[0] == "v" else past.scalar
+        half = self._half(value) if size == 2 else 0
+        if half is None:
+            return None
         number = np.zeros(len(self.lanes), np.uint64)
         for part in range(-(-size // 4)):
             word = registers[value.cell[1] + part]
             words = [int(_at(word, row, int(lane))) for lane in self.lanes]
             number |= np.array(words, np.uint64) << np.uint64(32 * part)
-        return number.astype(f"u{size}").view(f"{letter}{size}")
+        return (number >> np.uint64(16 * half)).astype(f"u{size}").view(f"{letter}{size}")
 
 
 def sets(name: str, lines: str) -> int:

@@ -198,6 +198,104 @@ def test_a_nan_in_a_structure_that_is_an_argument_came_in(require_tool, tmp_path
     assert (row.kind, row.severity) == (f.CAME_IN, "note")
 
 
+HALVES = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void pair(__global half *out, __global const half *in) {
+  int g = get_global_id(0);
+  half a = in[2 * g], b = in[2 * g + 1];
+  half c = b - b * (half)2.0f;
+  out[2 * g] = sqrt(c);
+  out[2 * g + 1] = a;
+}
+__kernel void args(__global float *out, short s, short k, float x) {
+  int g = get_global_id(0);
+  out[g] = sqrt((float)(g - k));
+  out[64 + g] = s + x;
+}
+__kernel void other(__global half *out, __global const half *a, __global const half *b, half p, half s, half k) {
+  int g = get_global_id(0);
+  s += ((half)g / (half)g) - s;
+  half d = (s - b[g]) - a[g];
+  half e = s + (a[g] - p);
+  half f = (k + (half)g) / (p - (half)g);
+  out[g] = f;
+  out[64 + g] = s + k + d + e;
+}
+"""
+SHIFTED = """__kernel void shifted(__global float *out, __global const float *in) {
+  __local float part[64];
+  int g = get_global_id(0);
+  part[g] = in[g] / in[g];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[g] = part[(g + 63) & 63];
+}
+"""
+
+
+SQUARED = """__kernel void turns(__global float *out, __global const float *in, int n) {
+  int g = get_global_id(0);
+  float s = in[g];
+  for (int i = 0; i < n; ++i) {
+    s = s * s;
+  }
+  out[g] = s;
+}
+__kernel void unrolled(__global float *out, __global const float *in) {
+  int g = get_global_id(0);
+  float s = in[g];
+  for (int i = 0; i < 8; ++i) {
+    s = s * s;
+  }
+  out[g] = s;
+}
+"""
+
+
+def findings_of(require_tool, folder, target, source, kernel, args, *options):
+    require_tool("clang-22")
+    (folder / "halves.cl").write_text(source)
+    path = str(folder / "halves.co")
+    assert main(["compile", str(folder / "halves.cl"), f"--target={target}", *options, "-o", path]) == 0
+    running = Running(launch(machine_for(path, kernel), path, kernel, args=args, check="nan", grid=64, work_group=64))
+    assert running.run(limit=100_000).has_ended
+    return check_report(running).findings
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx942"])
+def test_the_half_of_a_register_that_is_read_is_named(require_tool, tmp_path, target):
+    args = [np.zeros(128, np.float16), np.arange(128, dtype=np.float16)]
+    (row,) = findings_of(require_tool, tmp_path, target, HALVES, "pair", args, "-O2")
+    assert values_of(row)["c"] == "-1"
+    args = [np.zeros(128, np.float32), np.int16(5), np.int16(7), np.float32(1)]
+    (row,) = findings_of(require_tool, tmp_path, target, HALVES, "args", args, "-O2")
+    assert values_of(row)["k"] == "7"
+    assert "s" not in values_of(row)  # which was loaded with `k`, and is not in the line
+
+
+def test_what_is_left_in_the_other_half_of_a_register_is_no_cause(require_tool, tmp_path):
+    args = [np.zeros(128, np.float16), *(np.full(64, each, np.float16) for each in (4, 1)), *map(np.float16, (0, 2, 3))]
+    rows = findings_of(require_tool, tmp_path, "gfx1030", HALVES, "other", args, "-O2")
+    made = {(row.kind, row.sides[0].position.line): values_of(row) for row in rows}
+    assert made.keys() == {(f.MADE_INFINITY, 19), (f.MADE_NAN, 16)}
+    assert "a[0]" not in made[f.MADE_INFINITY, 19]
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx942"])
+def test_a_variable_that_a_loop_changes_has_not_its_first_value(require_tool, tmp_path, target):
+    args = [np.zeros(64, np.float32), np.full(64, 3, np.float32)]
+    (row,) = findings_of(require_tool, tmp_path, target, SQUARED, "turns", [*args, 8], "-O2")
+    assert float(values_of(row)["s"]) == pytest.approx(3.0**64, rel=1e-5)
+    (row,) = findings_of(require_tool, tmp_path, target, SQUARED, "unrolled", args, "-O2")
+    assert [each.is_certain for each in row.operands if each.name == "s"] == [False]  # copies of the line cannot be told apart
+
+
+def test_the_work_item_is_that_of_the_lane(require_tool, tmp_path):
+    numbers = np.ones(64, np.float32)
+    numbers[2:4] = 0  # lane 3 is the first one that has made a NaN and stores one, which lane 2 has made
+    args = [np.zeros(64, np.float32), numbers]
+    (row,) = findings_of(require_tool, tmp_path, "gfx942", SHIFTED, "shifted", args)
+    assert row.sides[0].side.item == (row.sides[0].side.lane, 0, 0)
+
+
 @pytest.mark.slow
 def test_a_double_that_is_a_literal_is_followed(built):
     """GFX1250 moves the NaN of a library with one instruction, and others its halves."""
