@@ -285,7 +285,7 @@ def test_a_variable_that_a_loop_changes_has_not_its_first_value(require_tool, tm
     (row,) = findings_of(require_tool, tmp_path, target, SQUARED, "turns", [*args, 8], "-O2")
     assert float(values_of(row)["s"]) == pytest.approx(3.0**64, rel=1e-5)
     (row,) = findings_of(require_tool, tmp_path, target, SQUARED, "unrolled", args, "-O2")
-    assert [each.is_certain for each in row.operands if each.name == "s"] == [False]  # copies of the line cannot be told apart
+    assert [each.is_certain for each in row.operands if each.name == "s"] == [False]  # of which copy?
 
 
 def test_the_work_item_is_that_of_the_lane(require_tool, tmp_path):
