@@ -58,7 +58,8 @@ from dwarfgpu.isa.semantics.rows import meaning_of
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
     from dwarfgpu.execution.device_memory import GlobalMemory
-    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.isa.semantics.rows import InstructionMeaning
 
 Lanes = Any
 NONE = 0
@@ -81,6 +82,7 @@ class UndefinedOrigin:
 Origins = Any
 """Where undefined bits come from: for each wave and lane the number of one or more origins, 0 where none is known."""
 NOT_KNOWN = np.uint32(0)
+HALVES = (0xFFFF, 0xFFFF0000)
 MOST_NUMBERS = 1 << 16
 """How many are told apart; further ones are not known."""
 MOST_ORIGINS = 8
@@ -120,6 +122,9 @@ class InitCheck(KeptState):
         self.pc = 0
         self._origins: list[tuple[UndefinedOrigin, ...]] = [()]
         self._numbers: dict[tuple[UndefinedOrigin, ...], int] = {}
+        self._pairs: dict[tuple[int, int], int] = {}
+        self._halves: dict[int, tuple[int, int]] = {}
+        """The numbers of the lower and the upper half, if these have origins of their own."""
         self._in_memory: dict[tuple[str, int], tuple[Lanes, Origins]] = {}
         """Where undefined bits come from that were written to memory of waves, by the space and the address: waves, and
         a row for each of them."""
@@ -316,25 +321,65 @@ class InitCheck(KeptState):
 
     def _joined(self, left: Origins, right: Origins) -> Origins:
         """Return the origins of two values."""
-        joined: Origins = np.where(left != 0, left, right)
-        left, right = np.broadcast_to(left, joined.shape), np.broadcast_to(right, joined.shape)
+        return self._combined(left, right, lambda *numbers: self.number(*self._origins_of(*numbers)))
+
+    def _origins_of(self, *numbers: int) -> tuple[UndefinedOrigin, ...]:
+        return (*dict.fromkeys(each for number in numbers for each in self._origins[number]),)[:MOST_ORIGINS]
+
+    def _combined(self, left: Origins, right: Origins, combine: Callable[[int, int], Any]) -> Origins:
+        """Return numbers, or what a function returns for two of them, where there are two."""
+        combined: Origins = np.where(left != 0, left, right)
+        left, right = np.broadcast_to(left, combined.shape), np.broadcast_to(right, combined.shape)
         both = (left != 0) & (right != 0) & (left != right)
         for pair in np.unique(np.stack((left[both], right[both])), axis=1).T.tolist() if both.any() else ():
-            origins = dict.fromkeys(each for number in pair for each in self._origins[number])
-            joined[both & (left == pair[0]) & (right == pair[1])] = self.number(*(*origins,)[:MOST_ORIGINS])
-        return joined
+            combined[both & (left == pair[0]) & (right == pair[1])] = combine(*pair)
+        return combined
+
+    def _pair(self, low: int, high: int) -> Origins:
+        """Return the number for the halves of a register with these numbers."""
+        known = self._pairs.get((low, high), 0)
+        if not known and len(self._origins) < MOST_NUMBERS:
+            known = self._pairs[low, high] = len(self._origins)
+            self._halves[known] = low, high
+            self._origins.append(self._origins_of(low, high))
+        return np.uint32(known)
+
+    def part(self, origins: Origins, counted: int = LOW) -> Origins:
+        """Return the origins of some bits of registers."""
+        found = origins
+        for number in np.unique(origins).tolist() if self._halves else ():
+            if number in self._halves:
+                low, high = self._halves[number]
+                is_one = not counted & HALVES[0] or not counted & HALVES[1]
+                chosen = self.number(*self._origins[number]) if not is_one else low if counted & HALVES[0] else high
+                found = np.where(origins == number, chosen, found)
+        return found
+
+    def with_part(self, before: Origins, left: Lanes, origins: Origins, written: int) -> Origins:
+        """Return the origins of registers after some bits were written; other bits that are left keep their own."""
+        if written == LOW:
+            return origins
+        kept = np.where(left, self.part(before, ~written & LOW), NOT_KNOWN)
+        if written not in HALVES:
+            return self._joined(origins, kept)
+        return self._combined(*((origins, kept) if written == HALVES[0] else (kept, origins)), self._pair)
 
     def find(
         self, batch: WaveBatch, cells: Iterable[Cell], pc: int, *, is_by_lane: bool = True,
-        masks: Mapping[Cell, int] = MappingProxyType({}),
+        counted: Mapping[Cell, int] | None = None,
     ) -> Origins | None:  # fmt: skip
-        """Return where the undefined bits come from that some registers have in executing lanes, if they have any."""
+        """Return where the undefined bits come from that some registers have in executing lanes, if they have any.
+
+        With ``counted``, only some of their bits are looked at, and the halves of the result are not told apart.
+        """
         found: Origins | None = None
         mask = batch.mask if is_by_lane else None
         for cell in cells:
-            flags = self.flags_of(batch, cell, mask, masks.get(cell, LOW))
+            bits = LOW if counted is None else counted[cell]
+            flags = self.flags_of(batch, cell, mask, bits)
             if flags is not None:
-                origins = np.where(flags, self.origins_of(batch, cell, pc), NOT_KNOWN)
+                own = self.origins_of(batch, cell, pc)
+                origins = np.where(flags, own if counted is None else self.part(own, bits), NOT_KNOWN)
                 found = origins if found is None else self._joined(found, origins)
         return found
 
@@ -363,8 +408,8 @@ class InitCheck(KeptState):
             return known.scc
         return (known.scalar if file == "s" else known.vector if file == "v" else known.accumulation)[index]
 
-    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origins: Origins | None) -> None:
-        """Take note of where the undefined bits of results come from."""
+    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origins: Origins | None, written: int = LOW) -> None:
+        """Take note of where the undefined bits of results come from, or of some bits of registers."""
         known, noted = self.followed.of(batch), self.followed.origins(batch)
         for cell in cells:
             if self._copies.size and cell[0] in "va":
@@ -383,10 +428,10 @@ class InitCheck(KeptState):
                 continue
             elif is_number:
                 noted[cell] = np.max(origins, axis=1, keepdims=True)
-            elif batch.mask is None:
-                noted[cell] = origins
             else:
-                noted[cell] = np.where(batch.mask, origins, noted.get(cell, NOT_KNOWN))
+                before = noted.get(cell, NOT_KNOWN)
+                new = self.with_part(before, bits & np.uint32(~written & LOW) != 0, origins, written)
+                noted[cell] = new if batch.mask is None else np.where(batch.mask, new, before)
 
     def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
         """Mark all bits of results as undefined in lanes where any bit of an operand is; of matrices in all lanes."""
@@ -512,7 +557,8 @@ class InitCheck(KeptState):
     def load(self, batch: WaveBatch, step: MemoryStep) -> None:
         """Follow undefined bits from and to memory."""
         self.pc, self._loads, self._loaded_at, self._stores, self._moved = step.address, [], [], 0, step.reads
-        self._given = [self.find(batch, (each,), step.address) for each in step.reads]
+        counted = None if step.half == LOW else dict.fromkeys(step.reads, step.half)
+        self._given = [self.find(batch, (each,), step.address, counted=counted) for each in step.reads]
         try:
             step.run(batch)
         except MachineFault:
@@ -521,9 +567,9 @@ class InitCheck(KeptState):
             loads = self._loads
             if len(loads) == len(step.dsts):
                 for cell, origins in zip(step.dsts, loads, strict=True):
-                    self.finish(batch, (cell,), origins)
+                    self.finish(batch, (cell,), origins, step.half)
             else:
-                self.finish(batch, step.dsts, next((each for each in loads if each is not None), None))
+                self.finish(batch, step.dsts, next((each for each in loads if each is not None), None), step.half)
             if self._copies.size and len(self._loaded_at) == len(step.dsts):
                 for cell, row in zip(step.dsts, self._loaded_at, strict=True):
                     if cell[0] in "va" and isinstance(row, int):
@@ -619,25 +665,21 @@ class InitCheck(KeptState):
         return wave, lanes, None, origin.address
 
 
-def halves_read(writer: BlockWriter, instruction: GpuInstruction) -> dict[Cell, int]:
-    """Return the bits of registers that an operation reads which makes one half of halves; empty for any other."""
-    meaning = meaning_of(instruction, writer.generation)
-    if (
-        meaning is None
-        or meaning.unit != "vector"
-        or BITS.get(meaning.results[0]) != 16
-        or instruction.variant == "sdwa"
-    ):
-        return {}
-    if any(each.half is not None for each in instruction.operands):  # each half may have a number of its own
-        return {}
+def halves_read(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> dict[Cell, int]:
+    """Return which bits an operation reads of the registers of its operands."""
     found, operands = dict[Cell, int](), [each for each in instruction.sources if each.name != "simm"]
     first = -1 if operands and operands[0] in instruction.destinations else 0
     for position, (operand, kind) in enumerate(zip(operands, meaning.sources, strict=False), first):
-        half = 0xFFFF0000 if writer.is_high(operand, instruction, position) else 0xFFFF
+        half = HALVES[writer.is_high(operand, instruction, position)]
         for cell in cells_of(operand, writer.lanes):
             found[cell] = found.get(cell, 0) | (half if BITS.get(kind) == 16 else LOW)
     return found
+
+
+def half_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
+    """Return the bits of a register that a result of a type has."""
+    is_high = target.half == 1 or instruction.modifiers.get("op_sel", 0) >> 3 & 1
+    return HALVES[bool(is_high)] if BITS.get(kind) == 16 else LOW
 
 
 class UndefinedStep:
@@ -667,7 +709,6 @@ class UndefinedStep:
         self._function: Callable[[WaveBatch], None] | None = None
         if "_mix" in name:
             self._count_halves()
-        self.halves = halves_read(writer, instruction)
         converted = converted_bits(instruction)
         if converted is not None and instruction.variant != "sdwa":  # which says itself what it reads
             read, self.written = converted
@@ -676,6 +717,15 @@ class UndefinedStep:
                 if (operand := instruction.operand(f"src{position}")) is not None:
                     masks |= {cell: masks.get(cell, 0) | bits for cell in cells_of(operand, self.model.lanes)}
             self.masks = masks
+        self.half = self.written
+        """The bits of the result; a register keeps the others."""
+        counted, meaning = self.masks, meaning_of(instruction, writer.generation)
+        if not counted and meaning is not None and meaning.unit == "vector" and instruction.variant == "":
+            counted = halves_read(writer, instruction, meaning)
+            self.half = half_of(instruction.destinations[0], meaning.results[0], instruction) if dsts else LOW
+            counted = counted if self.half == LOW else dict.fromkeys(dsts, 0) | counted
+        self.counted = {cell: bits for cell in reads if (bits := counted.get(cell, LOW))}
+        """The bits of operands that results are made of, without those that a result keeps."""
 
     def _count_halves(self) -> None:
         instruction, masks = self.instruction, dict[Cell, int]()
@@ -704,16 +754,15 @@ class UndefinedStep:
         if origins is not None and not self.is_by_lane:  # any lane may get those of another
             origins = np.max(origins, axis=1, keepdims=True)
         self._function(batch)
-        check.finish(batch, self.dsts, origins)
+        check.finish(batch, self.dsts, origins, self.half)
 
     def _origins(self, batch: WaveBatch) -> Origins | None:
         """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
         find = partial(self.check.find, batch, pc=self.address, is_by_lane=self.is_by_lane)
-        found = find(self.reads)
-        if found is not None and self.halves and (own := find(self.halves, masks=self.halves)) is not None:
-            kept = find(self.dsts)  # in the halves that are not written
-            found = np.where(own != 0, own, found if kept is None else np.where(kept != 0, kept, found))
-        if found is None or self.select is None:
+        found = find(self.counted, counted=self.counted)
+        if found is None:
+            return None if find(self.reads) is None else np.zeros((1, 1), np.uint32)
+        if self.select is None:
             return found
         *parts, condition = self.select
         number = batch.scalar[condition[0][1]]
@@ -732,6 +781,14 @@ class UndefinedStep:
 
 class MemoryStep(UndefinedStep):
     """One memory instruction."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        shape = shape_of(self.instruction.name)
+        if shape is not None and shape.size <= 2:  # a load without a half fills the register
+            halves = (shape.half, *(each.half for each in self.instruction.operands))
+            half = next((each for each in halves if each is not None), 0 if shape.action == "store" else None)
+            self.half = LOW if half is None else HALVES[half]
 
     def __call__(self, batch: WaveBatch) -> None:
         """Follow undefined bits from and to memory."""

@@ -21,7 +21,7 @@ import numpy as np
 from dwarfgpu.execution import batch as columns
 from dwarfgpu.execution.access_shapes import GLOBAL, LOCAL, SCRATCH
 from dwarfgpu.execution.batch import NOTHING, VCC, number_of
-from dwarfgpu.execution.block_writer import BITS, KINDS
+from dwarfgpu.execution.block_writer import KINDS
 from dwarfgpu.execution.checks.findings import (
     CAME_IN,
     LOSE,
@@ -50,7 +50,7 @@ from dwarfgpu.execution.checks.float_bits import (
     number_text,
 )
 from dwarfgpu.execution.checks.given_numbers import INFINITE, GivenNumbers
-from dwarfgpu.execution.checks.init_check import NOT_KNOWN, InitCheck
+from dwarfgpu.execution.checks.init_check import HALVES, NOT_KNOWN, InitCheck, half_of, halves_read
 from dwarfgpu.execution.checks.made_numbers import MadeNumbers, MadeOrigin, PastInstruction
 from dwarfgpu.execution.checks.touched_cells import SCC, Cell, TouchedCells, cells_of
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, FollowedBits
@@ -300,12 +300,16 @@ class NanCheck(InitCheck):
     def _loaded(self, batch: WaveBatch, space: str, address: Any, _flags: Lanes, words: list[Lanes]) -> None:
         place = 0
         for word in words:
+            size = word.dtype.itemsize
             origins = self._at(batch, space if space in (LOCAL, SCRATCH) else GLOBAL, address, place)
+            if size < 4:
+                low, high = (self.part(origins, each) for each in HALVES)
+                origins = np.where(_is_high(address, place), high, low)
             if space not in (LOCAL, SCRATCH):
                 places = np.asarray(address).astype(np.uint64) + np.uint64(place)
-                origins = np.maximum(origins, self._came(batch, places, word, word.itemsize))
+                origins = np.maximum(origins, self._came(batch, places, word, size))
             self._loads.append(np.where(word != 0, origins, NOT_KNOWN))
-            place += word.dtype.itemsize
+            place += size
 
     def _at(self, batch: WaveBatch, space: str, address: Any, place: int) -> Lanes:
         """Return where the numbers come from that waves have written to places in their memory."""
@@ -337,10 +341,11 @@ class NanCheck(InitCheck):
             stored = stored if batch.mask is None else stored & batch.mask
             if space in (LOCAL, SCRATCH):
                 for part in range(0, word.dtype.itemsize, 4):
-                    self._put(batch, space, np.asarray(address) + place + part, stored, origins)
+                    self._put(batch, space, np.asarray(address) + place + part, stored, origins, word.dtype.itemsize)
             else:
                 if stored.any():  # what has only the bits of a float may be read as one
-                    self._put(batch, GLOBAL, np.asarray(address) + place, stored, self._only_bits(origins))
+                    bits = self._only_bits(origins)
+                    self._put(batch, GLOBAL, np.asarray(address) + place, stored, bits, word.dtype.itemsize)
                 origins = self._stored_as_floats(batch, address, place, stored, origins, number)
                 for part in range(place, place + word.dtype.itemsize, 2):  # a word may have two halves
                     self.given.forget(np.asarray(address).astype(np.uint64) + np.uint64(part), stored)
@@ -361,22 +366,26 @@ class NanCheck(InitCheck):
         here = here & self.given.are_single(places) if here.any() else here
         return np.where(here, self.used(origins, self.pc, MADE_OF_BITS), origins) if here.any() else origins
 
-    def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes) -> None:
+    def _put(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, origins: Lanes, size: int) -> None:
         dwords, is_shared = self._dwords(space, address, 0, flags.shape), space in (LOCAL, GLOBAL)
         origins, rows = np.broadcast_to(origins, flags.shape), self._rows(batch, space)
         if space == GLOBAL:  # where nothing is followed, nor has been
             known_here = [dword for of, dword in self._in_places if of == GLOBAL]
             flags = flags & ((origins != 0) | (np.isin(dwords, known_here) if known_here else False))
-        for dword in np.unique(dwords[flags]).tolist():
-            here, key = flags & (dwords == dword), (space, dword)
-            if key not in self._in_places:
-                shape = (len(self.memory.group_of), 1 if is_shared else batch.lanes)
-                self._in_places[key] = np.zeros(shape, np.uint32)
-            known = self._in_places[key]
-            if is_shared:
-                known[rows[here.any(axis=1)], 0] = np.where(here, origins, NOT_KNOWN).max(axis=1)[here.any(axis=1)]
-            else:
-                known[rows] = np.where(here, origins, known[rows])
+        is_high = _is_high(address, 0)
+        parts = [(LOW, flags)] if size >= 4 else [*zip(HALVES, (flags & ~is_high, flags & is_high), strict=True)]
+        for written, stored in parts:
+            for dword in np.unique(dwords[stored]).tolist():
+                here, key = stored & (dwords == dword), (space, dword)
+                if key not in self._in_places:
+                    shape = (len(self.memory.group_of), 1 if is_shared else batch.lanes)
+                    self._in_places[key] = np.zeros(shape, np.uint32)
+                chosen, known = here.any(axis=1), self._in_places[key]
+                here, before, new = here[chosen], known[rows[chosen]], np.where(here, origins, NOT_KNOWN)[chosen]
+                if is_shared:
+                    here, new = np.ones((1, 1), bool), new.max(axis=1, keepdims=True)
+                new = self.with_part(before, np.ones((1, 1), bool), new, written)
+                known[rows[chosen]] = np.where(here, new, before)
 
     # --- Findings -------------------------------------------------------------------------------------------------
 
@@ -628,6 +637,10 @@ class NumberLook:
         self.operands = instruction.sources
         self.sources = [[*cells_of(each, writer.lanes)] for each in self.operands]
         self.names = [each.text for each in self.operands]
+        meaning = meaning_of(instruction, writer.generation)
+        self.counted = (
+            halves_read(writer, instruction, meaning) if meaning is not None and not instruction.variant else {}
+        )
 
     @property
     def has_parts(self) -> bool:
@@ -859,7 +872,8 @@ class NumberLook:
             before = column & part if self.kind in (FLOATS, MATRIX) else NOT_KNOWN
             if not made.any() and not column.any():
                 continue
-            origins = np.broadcast_to(noted.get(cell, NOT_KNOWN), odd.shape)
+            noted_before = np.broadcast_to(noted.get(cell, NOT_KNOWN), odd.shape)
+            origins = check.part(noted_before, bits)
             if self.kind == CONVERTED:
                 origins = np.where(executing & odd, check.lost(origins, self.address), origins)
             elif self.kind not in (SELECTED, CONSTANT, SUMMED) and column.any():
@@ -879,15 +893,17 @@ class NumberLook:
                 continue
             file_of = registers.vector if file == "v" else registers.accumulation
             file_of[index] = column if column.any() else DEFINED
-            noted[cell] = origins
+            noted[cell] = check.with_part(noted_before, column & ~part != 0, origins, bits)
 
     def _infinite(self, batch: WaveBatch, given: tuple[Any, ...], cells: tuple[Cell, ...], origins: Lanes) -> Lanes:
         """Return the origins of the operands that are infinite, where these are known; else those of the result."""
         found, noted = np.zeros(np.shape(origins), np.uint32), self.check.followed.origins(batch)
         for value, own in zip(given, self.sources[-len(given) :], strict=False):
             for cell in own if value.dtype.kind == "f" and not np.isfinite(value).all() else ():
-                at = origins if cell in cells else noted.get(cell, NOT_KNOWN)
-                found = np.where((found == 0) & np.isinf(value) & (self.check.bits_of(batch, cell) != 0), at, found)
+                bits = self.counted.get(cell, LOW)
+                at = origins if cell in cells else self.check.part(noted.get(cell, NOT_KNOWN), bits)
+                is_marked = np.asarray(self.check.bits_of(batch, cell), np.uint64) & np.uint64(bits) != 0
+                found = np.where((found == 0) & np.isinf(value) & is_marked, at, found)
         return np.where(found != 0, found, origins)
 
     def _compare(self, batch: WaveBatch, executing: Lanes, entries: dict[int, Any]) -> None:
@@ -898,9 +914,12 @@ class NumberLook:
             for cell in cells if value.dtype.kind == "f" else ():
                 bits = check.bits_of(batch, cell)
                 column = bits if cell[0] in "va" else np.asarray(bits, np.uint64).reshape(-1, 1)
-                here = np.broadcast_to(np.isnan(value) & (column != 0), flags.shape) & executing
+                read = self.counted.get(cell, LOW)
+                here = (
+                    np.broadcast_to(np.isnan(value) & (column & column.dtype.type(read) != 0), flags.shape) & executing
+                )
                 flags = flags | here
-                origins = np.where(here, check.followed.origins(batch).get(cell, NOT_KNOWN), origins)
+                origins = np.where(here, check.part(check.followed.origins(batch).get(cell, NOT_KNOWN), read), origins)
         if not flags.any():
             return
         origins = check.lost(origins, self.address)
@@ -925,7 +944,7 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     cells = tuple(cells_of(targets[0], writer.lanes)) if targets else ()
     if "_mix" in name:
         is_half = name.endswith("f16")
-        bits = LOW if not is_half else 0xFFFF0000 if "mixhi" in name else 0xFFFF
+        bits = HALVES["mixhi" in name] if is_half else LOW
         return None if name.endswith("bf16") else make(FLOATS, [(cells, bits)], ("mix",) if is_half else ())
     if (converted := converted_bits(instruction)) is not None:
         if not name.endswith(("_f32", "_f16", "_bf16")) or re.search("fp6|bf6|fp4", name):
@@ -939,7 +958,7 @@ def look_of(check: NanCheck, writer: BlockWriter, instruction: GpuInstruction, a
     if name.startswith("v_dual_"):
         meaning = MEANINGS.get(name) or MEANINGS.get(single_name(name))
     if "dot" in name and meaning is not None and meaning.results[0] in ("f16", "f32"):
-        bits = _bits_of(targets[0], meaning.results[0], instruction)
+        bits = half_of(targets[0], meaning.results[0], instruction)
         return make(FLOATS, [(cells, bits)], (name.rpartition("_")[2],))
     if name.startswith("v_pk_") and meaning is None:
         meaning = MEANINGS.get(single_name(name))
@@ -963,7 +982,7 @@ def _by_meaning(
     if kind == PARTS:
         return make(kind, _halves(cells), tuple(_parts_of(meaning) or ()))
     cells = cells[-1:] if kind == CONSTANT else cells  # of a double the upper half
-    look = make(kind, [(cells, _bits_of(targets[0], meaning.results[0], instruction))])
+    look = make(kind, [(cells, half_of(targets[0], meaning.results[0], instruction))])
     if kind == CONSTANT and constant_of(instruction.sources[0]) & _MAGNITUDE not in look.constants:
         return None
     if kind == CONVERTED:
@@ -975,20 +994,13 @@ def _by_meaning(
 
 
 def _halves(cells: tuple[Cell, ...]) -> list[tuple[tuple[Cell, ...], int]]:
-    return [(cells, 0xFFFF), (cells, 0xFFFF0000)]
+    return [(cells, each) for each in HALVES]
 
 
 def constant_of(operand: GpuOperand) -> int:
     """Return the constant that an operand is, of a double its upper half; 0 for any other operand."""
     value = operand.value if operand.kind is OperandKind.LITERAL else 0
     return value >> 32 if operand.bits == 64 else value
-
-
-def _bits_of(target: GpuOperand, kind: str, instruction: GpuInstruction) -> int:
-    if BITS[kind] != 16:
-        return LOW
-    is_high = target.half == 1 or instruction.modifiers.get("op_sel", 0) >> 3 & 1
-    return 0xFFFF0000 if is_high else 0xFFFF
 
 
 def _kind_of(meaning: InstructionMeaning, instruction: GpuInstruction) -> str | None:
@@ -1028,6 +1040,12 @@ def _narrow_type(term: Term) -> str | None:
     if term.op == "call":
         return _NARROW.get(term.args[0])
     return _narrow_type(term.args[0]) if term.op in ("bits", "view", "convert") else None
+
+
+def _is_high(address: Any, place: int) -> Lanes:
+    """Return where a place in memory is in the upper half of a dword."""
+    found: Lanes = np.asarray(address).astype(np.int64) + place & 2 != 0
+    return found
 
 
 def _text(cell: Cell) -> str:

@@ -231,6 +231,17 @@ SHIFTED = """__kernel void shifted(__global float *out, __global const float *in
 """
 
 
+APART = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void apart(__global half *out, __global const half *in, half z) {
+  int g = get_global_id(0);
+  half x = in[g] / z;
+  half y = in[g + 64] - (half)100.0f;
+  half u = x - x;
+  half v = sqrt(y);
+  out[g] = u;
+  out[g + 64] = v;
+}
+"""
 SQUARED = """__kernel void turns(__global float *out, __global const float *in, int n) {
   int g = get_global_id(0);
   float s = in[g];
@@ -286,6 +297,15 @@ def test_a_variable_that_a_loop_changes_has_not_its_first_value(require_tool, tm
     assert float(values_of(row)["s"]) == pytest.approx(3.0**64, rel=1e-5)
     (row,) = findings_of(require_tool, tmp_path, target, SQUARED, "unrolled", args, "-O2")
     assert [each.is_certain for each in row.operands if each.name == "s"] == [False]  # of which copy?
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx1201", "gfx942"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_the_halves_of_a_register_and_of_a_word_have_causes_of_their_own(require_tool, tmp_path, target, level):
+    args = [np.zeros(128, np.float16), np.arange(1, 129, dtype=np.float16) % 64 + 1, np.float16(0)]
+    rows = findings_of(require_tool, tmp_path, target, APART, "apart", args, level)
+    made = {(row.kind, row.sides[0].position.line, row.count) for row in rows}
+    assert made == {(f.MADE_INFINITY, 4, 64), (f.MADE_NAN, 7, 64)}
 
 
 def test_the_work_item_is_that_of_the_lane(require_tool, tmp_path):
