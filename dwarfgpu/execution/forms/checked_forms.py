@@ -10,7 +10,6 @@ The marks of a vector register have a byte, which is 0 if there is none in any l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from functools import partial
 from typing import Any
 
@@ -156,10 +155,10 @@ class CheckedForm(FollowedForm):
     @property
     def _memory_of_marks(self) -> FormWriter:
         """What writes the same text, and reaches marks in place of memory."""
-        marks: Any = copy(self)
-        marks.__class__ = MarkMemoryOfStretch if isinstance(self, StretchWriter) else MarkMemory
-        marks.state = self.followed(Place.MARKS)
-        return marks  # type: ignore[no-any-return]
+        kind = MarkMemoryOfStretch if isinstance(self, StretchWriter) else MarkMemory
+        marks = kind.__new__(kind)
+        vars(marks).update(vars(self), state=self.followed(Place.MARKS))
+        return marks
 
     def beside(self, find: Callable[[FormWriter], Move], count: int, *, is_load: bool) -> None:
         super().beside(find, count, is_load=is_load)

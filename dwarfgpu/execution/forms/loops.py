@@ -302,20 +302,19 @@ class LoopWriter(StretchWriter):
             self._bits.setdefault(register, len(self._bits))
 
     def _place(self, register: Register) -> tuple[str, str]:
-        """Return where a register is in the state, and where is whether it is known."""
+        """Return where a register is in the state, with its alignment, and where is whether it is known."""
         if register == LEFT:
-            return self.at("%wave", str(int(Place.ROOM))), ""
-        return self._scalar_place(register) if isinstance(register, int) else super().row(register[1])
+            return f"{self.at('%wave', str(int(Place.ROOM)))}, align 8", ""
+        place, known = self._scalar_place(register) if isinstance(register, int) else super().row(register[1])
+        return f"{place}, align {4 if isinstance(register, int) else 64}", known
 
     def _loaded(self, register: Register) -> str:
-        align = 8 if register == LEFT else 4 if isinstance(register, int) else 64
-        return self.load(self._kind(register), self._place(register)[0], align)
+        return self.ir.put(f"load {self._kind(register)}, ptr {self._place(register)[0]}")
 
     def _put(self, register: Register, value: str, written: str = "") -> None:
         """Write that the state gets a register, which is known if it was or has a bit in what has been written."""
         place, known = self._place(register)
-        align = 4 if isinstance(register, int) else 64
-        self.ir.do(f"store {self._kind(register)} {value}, ptr {place}, align {align}")
+        self.ir.do(f"store {self._kind(register)} {value}, ptr {place}")
         if known and written:
             kind = self._kind(WRITTEN)
             bit = self.ir.put(f"lshr {kind} {written}, {self._bits[register]}")
