@@ -171,10 +171,10 @@ class KnownOrder(KeptState, BarrierListener):
         self.pending_clocks: dict[int, list[PendingClock]] = {}
         self.invalidates: dict[int, list[tuple[int, WaveClock | None, list[PendingClock]]]] = {}
         """By wave, invalidates that count as loads: its clock before each, and what it has acquired behind it."""
-        self.barriers: dict[int, list[Rows]] = {}
-        """By group, how many accesses each wave had issued at its latest barriers."""
         self.written_out: list[WaveClock] = []
         self.written, self.written_at = np.zeros((0, len(self.names)), np.int64), np.zeros(0, np.int64)
+        self.barriers = np.zeros((0, MOST_BARRIERS, len(self.names)), np.int32)
+        """By wave, how many accesses it had issued at the latest barriers of its group, in turn."""
         self.met_count = np.zeros(0, np.int64)
 
     def use(self, group_of: Rows) -> None:
@@ -215,6 +215,7 @@ class KnownOrder(KeptState, BarrierListener):
         self.written = np.concatenate([self.written, np.zeros((count, kinds), np.int64)])
         """What each wave of the launch had issued when it last wrote back for other groups."""
         self.written_at = np.concatenate([self.written_at, np.zeros(count, np.int64)])
+        self.barriers = np.pad(self.barriers, ((0, count * self.is_followed), (0, 0), (0, 0)))
         self.met_count = np.concatenate([self.met_count, np.zeros(groups, np.int64)])
         """How many barriers each group has met at with all complete; and how many those were at the write-back."""
         self.has_known = False
@@ -332,7 +333,13 @@ class KnownOrder(KeptState, BarrierListener):
             self.met_floor[members] = np.repeat(floors, self.sizes[whole], axis=0)
             if self.has_known or not has_told_all.all():
                 self._tell(members, firsts, has_arrived)
-            self._meet(whole, members, firsts, has_told_all[:, 1])
+            told_all = whole[has_told_all[:, 1]]
+            self.met_count[told_all + self.groups_before] += 1
+            waves = self.members(told_all)[0] + self.first
+            number = self.met_count[self.groups[waves]] % MOST_BARRIERS
+            self.barriers[waves, number] = self.issued[waves - self.first]
+            if self.told_clocks:
+                self._meet_clocks(members, firsts)
         members = members[has_arrived]
         self.is_free[members] = True
         self._go_on(members[self.is_waiting[members]])
@@ -370,21 +377,14 @@ class KnownOrder(KeptState, BarrierListener):
         self.invalidates[wave] = left
         return left[0][1]
 
-    def _meet(self, groups: Rows, members: Rows, firsts: Rows, has_told_all: Rows) -> None:
-        """Remember what was issued before a barrier, and let waves know together what they have acquired."""
-        issued = self.issued[members].astype(np.int32)
-        ends = [*firsts[1:].tolist(), len(members)]
-        for group, first, end, is_whole in zip(groups.tolist(), firsts.tolist(), ends, has_told_all, strict=True):
-            if is_whole:
-                earlier = self.barriers.get(group + self.groups_before, [])
-                self.barriers[group + self.groups_before] = [*earlier[1 - MOST_BARRIERS :], issued[first:end]]
-                self.met_count[group + self.groups_before] += 1
-            if self.told_clocks:
-                waves = [wave + self.first for wave in members[first:end].tolist()]
-                told = [self.told_clocks.pop(wave) for wave in waves if wave in self.told_clocks]
-                if told:
-                    met = joined(*(clock for clock, _all in told)), [each for _clock, all_ in told for each in all_]
-                    self.met_clocks.update(dict.fromkeys(waves, met))
+    def _meet_clocks(self, members: Rows, firsts: Rows) -> None:
+        """Let waves know together what they have acquired."""
+        for group in np.split(members + self.first, firsts[1:]):
+            waves = group.tolist()
+            told = [self.told_clocks.pop(wave) for wave in waves if wave in self.told_clocks]
+            if told:
+                met = joined(*(clock for clock, _all in told)), [each for _clock, all_ in told for each in all_]
+                self.met_clocks.update(dict.fromkeys(waves, met))
 
     def reset(self, groups: Rows) -> None:
         """Begin the next barrier of some groups."""
@@ -591,7 +591,5 @@ class KnownOrder(KeptState, BarrierListener):
 
     def _before_barrier(self, group: int, number: int, members: Rows) -> Rows:
         """Return how many accesses waves of a group had issued at one of its barriers, or the next that is known."""
-        known = self.barriers.get(group, [])
-        if not number or not known:
-            return np.zeros((len(members), len(self.names)), np.int32)
-        return known[max(0, len(known) - 1 - (int(self.met_count[group]) - number))]
+        kept = max(number, int(self.met_count[group]) + 1 - MOST_BARRIERS)
+        return self.barriers[members, kept % MOST_BARRIERS] * bool(number)
