@@ -379,23 +379,17 @@ class CheckedMemory(MemoryAccess):
         self.bounds = self.align = None  # they have looked at it already
         try:
             for space, size, places in parts:
-                self._tell_of_part(batch, space, size, places)
+                if not space:
+                    self._wave_access(GLOBAL, places, size, "load")
+                elif space == LOCAL and not size & 3:
+                    first = (self.group_of[batch.waves] * self.local_size)[:, None]
+                    self.races.read_places(self.local, places, first, batch.mask, size)
+                else:
+                    wide = places.astype(np.int64) if space == LOCAL else places
+                    for place in self._places(batch, space, wide, size):
+                        self._told(batch, place, size, READ)
         finally:
             self.bounds, self.align = others
-
-    def _tell_of_part(self, batch: Any, space: str, size: int, places: Lanes) -> None:
-        if not space:
-            self._wave_access(GLOBAL, places, size, "load")
-            return
-        if space == LOCAL and not size & 3:
-            index = places.astype(np.int32)
-            if not int(np.bitwise_or.reduce(index, axis=None, where=True if batch.mask is None else batch.mask)) & 3:
-                index >>= 2
-                index += (self.group_of[batch.waves] * (self.local_size >> 2)).astype(np.int32)[:, None]
-                self.races.read_places(self.local, index, 0, batch.mask, size >> 2)
-                return
-        for place in self._places(batch, space, places.view(np.int64) if space == LOCAL else places, size):
-            self._told(batch, place, size, READ)
 
     @property
     def looks_at_waits(self) -> bool:
@@ -549,7 +543,7 @@ class CheckedMemory(MemoryAccess):
         if RACE in self.settings.checks:
             places = self._local_index(batch, address, offsets, count)
             for offset in offsets if places is not None else ():
-                self.races.read_places(self.local, places.index, offset >> 2, batch.mask, count)
+                self.races.read_places(self.local, places.index << 2, offset, batch.mask, 4 * count)
         return super().load_local(batch, address, offsets, count)
 
     def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:

@@ -80,10 +80,9 @@ class ListedRead:
     waves: Rows
     """The waves, by their numbers in the machine."""
     places: Rows
-    """``[wave, lane]``, in units of ``scale`` bytes; None if lanes access places one after the other."""
-    scale: int
-    offset: int
-    """The bytes that are added to a place."""
+    """``[wave, lane]``; None if lanes access places one after the other."""
+    offset: Rows
+    """The bytes that are added to a place; a column where it is in the memory of the group of a wave."""
     mask: Rows
     size: int
     lane: int = 0
@@ -337,19 +336,18 @@ class RaceCheck(KeptState):
         is_plain = mask is None and not size & 3 and offsets.shape[1] == self.lanes
         row = first_of_row(offsets, size) if is_plain else None
         if row is None:
-            access = ListedRead(self.first, self.waves, offsets, 1, 0, mask, size)
+            access = ListedRead(self.first, self.waves, offsets, 0, mask, size)
         else:
-            access = ListedRead(self.first, self.waves, None, 1, row, None, size)
+            access = ListedRead(self.first, self.waves, None, row, None, size)
         if action == READ:
             self._read(shadow, access)
         else:
             self._write(shadow, access, action, new)
 
-    def read_places(self, segment: MemorySegment, index: Rows, offset: int, mask: Rows, count: int) -> None:
-        """Look at a read of some dwords, so many dwords behind others of local memory, ``[wave, lane]``."""
+    def read_places(self, segment: MemorySegment, places: Rows, offset: Rows, mask: Rows, size: int) -> None:
+        """Look at a read of some bytes, at an offset from places of local memory, ``[wave, lane]``."""
         shadow = self._shadow(segment)
-        places = index.astype(np.int32, copy=False)
-        self._read(shadow, ListedRead(self.first, self.waves, places, 4, 4 * offset, mask, 4 * count))
+        self._read(shadow, ListedRead(self.first, self.waves, places, offset, mask, size))
 
     def write_places(
         self, segment: MemorySegment, places: LocalPlaces, offset: int, count: int, new: Callable[[], Rows]
@@ -364,7 +362,7 @@ class RaceCheck(KeptState):
             if is_alone:
                 shadow.written[shadow.groups[self.waves]] = self.order.rows - 1
                 return
-        write = ListedRead(self.first, self.waves, places.index, 4, 4 * offset, None, 4 * count)
+        write = ListedRead(self.first, self.waves, places.index << 2, 4 * offset, None, 4 * count)
         self._write(shadow, write, WRITE, new)
 
     def _shadow(self, segment: MemorySegment) -> Shadow:
@@ -467,13 +465,12 @@ class RaceCheck(KeptState):
             at: Rows = slice(first, first + marks.size * (size // shadow.unit))
             marks = marks.reshape(-1)
         else:
-            at = places.reshape(-1).astype(np.int64, copy=False)
+            at = (places.astype(np.int64, copy=False) + access.offset).reshape(-1)
             marks = marks.reshape(-1)
             if access.mask is not None:
                 positions = np.flatnonzero(np.broadcast_to(access.mask, places.shape))
                 at, marks = at[positions], marks[positions]
-            at = at if access.scale == 1 else at * 4 + access.offset if shadow.unit == 1 else at + (access.offset >> 2)
-            if access.scale == 1 and shadow.unit == 4:
+            if shadow.unit == 4:
                 if size & 3 or int(np.bitwise_or.reduce(at)) & 3:
                     shadow.split()
                 else:
@@ -557,20 +554,19 @@ class RaceCheck(KeptState):
 
     def _keep(self, shadow: Shadow, accessed: AccessedLanes, marks: Rows, others: Rows) -> None:
         """Keep reads beside the latest ones, which are of other waves."""
-        lanes = (marks ^ others) & LANE
-        waves, others = self.wave_of[marks >> LANE_BITS], self.wave_of[others >> LANE_BITS]
-        if self.looks_in_waves and (inside := (marks != 0) & (waves == others) & (lanes != 0)).any():
+        waves, theirs = self.wave_of[marks >> LANE_BITS], self.wave_of[others >> LANE_BITS]
+        is_other = waves != theirs
+        if self.looks_in_waves:
+            inside = np.flatnonzero(~is_other & (((marks ^ others) & LANE) != 0) & (marks != 0))
             shadow.reads[-1][accessed.units(inside)] = marks[inside]
-        kept = (marks != 0) & (waves != others)
-        if not kept.any():
-            return
+        kept = np.flatnonzero(is_other & (marks != 0))
+        at, marks = accessed.units(kept), marks[kept]
         if shadow.is_local:
-            shadow.reads[1][accessed.units(kept)] = marks[kept]
+            shadow.reads[1][at] = marks
             return
-        groups = self.order.groups
-        is_inside = groups[waves] == groups[others]
-        for reads, flags in zip(shadow.reads[1:3], (kept & is_inside, kept & ~is_inside), strict=True):
-            reads[accessed.units(flags)] = marks[flags]
+        is_inside = self.order.groups[waves[kept]] == self.order.groups[theirs[kept]]
+        for reads, flags in zip(shadow.reads[1:3], (is_inside, ~is_inside), strict=True):
+            reads[at[flags]] = marks[flags]
 
     # --- Pairs --------------------------------------------------------------------------------------------------------
 
@@ -597,31 +593,33 @@ class RaceCheck(KeptState):
         is_other = theirs != mine
         if shadow.is_local and self.has_late:
             is_other |= self._is_late(rows, mine)
-        others = np.flatnonzero(is_other)
-        if self.looks_in_waves and others.size < len(rows):
+        is_own = not is_other.all()
+        own, sites = int(self._classes(shadow, self.now)), self.site_of[rows]
+        if self.looks_in_waves and is_own and self.classes[self.now] != RMW:
             self._compare_in_wave(shadow, accessed, found, before, own_rows, is_write=is_write)
-        own = int(self._classes(shadow, self.now))
-        if is_write and own in (SYNC_LOAD, RMW) and not shadow.is_local and others.size < len(rows):
-            repeated = (theirs == mine) & (self.classes[self.site_of[rows]] >= SMALL_STORE)
+        classes, synchronizes = self._classes(shadow, sites), is_write and own in (SYNC_LOAD, RMW)
+        if synchronizes and not shadow.is_local and is_own:
+            repeated = (theirs == mine) & (classes >= SMALL_STORE)
             self.repeated.append(_each_once(rows[repeated], own_rows[repeated]))
-        if not others.size:
-            return
-        found, before, rows, own_rows, theirs, mine = (
-            each[others] for each in (found, before, rows, own_rows, theirs, mine)
-        )
-        is_open = ~self._is_ordered(shadow, rows, theirs, mine)
-        classes = self._classes(shadow, self.site_of[rows])
-        racing = is_open & ~FINE[classes, own]
+        racing = is_other & ~FINE[classes, own]
         if not shadow.is_local:
             reaches = np.array(self.reaches)
-            is_short = np.minimum(reaches[self.site_of[rows]], reaches[self.now]) < AGENT
-            racing |= is_open & is_short & (self.order.groups[theirs] != self.order.groups[mine])
-        if is_write and own in (SYNC_LOAD, RMW):
-            synchronized = is_open & ~racing & (classes >= SMALL_STORE)
-            if shadow.is_local:
-                synchronized &= np.array(self.releases)[self.site_of[rows]]
-            if synchronized.any():
-                self._synchronize(*_each_once(rows[synchronized], own_rows[synchronized]))
+            is_short = np.minimum(reaches[sites], reaches[self.now]) < AGENT
+            racing |= is_other & is_short & (self.order.groups[theirs] != self.order.groups[mine])
+        chosen = racing
+        if synchronizes:
+            published = is_other & (classes >= SMALL_STORE)
+            chosen = racing | (published & np.array(self.releases)[sites] if shadow.is_local else published)
+        chosen = np.flatnonzero(chosen)
+        if not chosen.size:
+            return
+        found, before, rows, own_rows, theirs, mine, racing, classes = (
+            each[chosen] for each in (found, before, rows, own_rows, theirs, mine, racing, classes)
+        )
+        is_open = ~self._is_ordered(shadow, rows, theirs, mine)
+        synchronized, racing = is_open & ~racing, is_open & racing
+        if synchronized.any():
+            self._synchronize(*_each_once(rows[synchronized], own_rows[synchronized]))
         if racing.any():
             found, size = found[racing], np.arange(shadow.unit)
             old = shadow.segment.data[(accessed.units(found) * shadow.unit)[:, None] + size]
@@ -637,7 +635,7 @@ class RaceCheck(KeptState):
         racing = (self.wave_of[rows] == mine) & (rows < own_rows) & differs
         racing &= rows >= self.order.ordered_row[mine - self.order.first]
         racing &= self.classes[self.site_of[rows]] != RMW
-        if self.classes[self.now] == RMW or not racing.any() or not self.says_items(self.pcs[self.now]):
+        if not racing.any() or not self.says_items(self.pcs[self.now]):
             return
         units, size = accessed.units(found), np.arange(shadow.unit)
         old = shadow.segment.data[(units * shadow.unit)[:, None] + size]
@@ -651,13 +649,14 @@ class RaceCheck(KeptState):
 
     def _compare_lanes(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         """Compare the lanes of an instruction that write the same units: the last one wins."""
+        is_atomic = self._classes(shadow, self.now) == RMW
+        if is_atomic and shadow.is_local and not self.releases[self.now]:
+            return
         winners = shadow.write[accessed.at]
         lost = np.flatnonzero(winners != accessed.marks)
         if not lost.size:
             return
-        if self._classes(shadow, self.now) == RMW:  # one wave after the other
-            if shadow.is_local and not self.releases[self.now]:
-                return
+        if is_atomic:  # one wave after the other
             order = np.lexsort((accessed.marks, accessed.at))
             at, rows = accessed.at[order], (accessed.marks[order] >> LANE_BITS).astype(np.int64)
             waves = self.wave_of[rows]
@@ -696,7 +695,8 @@ class RaceCheck(KeptState):
                 order = np.argsort(read.waves)
                 row = order[np.searchsorted(read.waves, waves[chosen], sorter=order)]
                 index = row, np.minimum(lanes[chosen], read.places.shape[1] - 1)
-                first = read.places[index].astype(np.int64) * read.scale + read.offset + 4 * update.read[1]
+                offset = np.broadcast_to(read.offset, read.places.shape)[index] + 4 * update.read[1]
+                first = read.places[index].astype(np.int64) + offset
                 end = first + min(4, read.size - 4 * update.read[1])
                 is_read = (first <= starts[chosen]) & (starts[chosen] + shadow.unit <= end)
                 if read.mask is not None:

@@ -251,15 +251,19 @@ class CompiledForms:
             if reason == TurnExit.HOT:
                 with suppress(CompilerError):  # what there is goes on
                     program.extend(batch.pc)
-            elif reason != TurnExit.STOPPED or not self.fill(program, batch.pc):
+            elif reason != TurnExit.STOPPED or not (self._drain(batch, program) or self.fill(program, batch.pc)):
                 break
-        for slot in self._calls[: self.cells[TurnCell.CALL_COUNT]]:
-            batch.calls = batch.called(program.address_of(slot))
-        for each in self._parts:  # which are told of loads inside these calls
-            each.drain(batch, program)
+        self._drain(batch, program)
         if quiet is not None:
             quiet.passed(batch, done + (cells[TurnCell.REST] // batch.count if reason == TurnExit.TORN else 0))
         return self._result(batch, program, reason, done)
+
+    def _drain(self, batch: FormBatch, program: FormProgram) -> bool:
+        """Tell checks what waves have done inside the calls that are noted; return whether that makes room for more."""
+        for slot in self._calls[: self.cells[TurnCell.CALL_COUNT]]:
+            batch.calls = batch.called(program.address_of(slot))
+        self.cells[TurnCell.CALL_COUNT] = 0
+        return True in [each.drain(batch, program) for each in self._parts]
 
     def fill(self, program: FormProgram, address: int) -> bool:
         """Fill the slots from an address on; return whether its own is filled."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dwarfgpu.execution.access_shapes import LOCAL
 from dwarfgpu.execution.batch import lane_flags
 from dwarfgpu.execution.checks.findings import RACE, WAIT
 from dwarfgpu.execution.forms.form_writer import FormWriter
@@ -69,8 +71,9 @@ class FollowedWaves:
     def settle(self, batch: FormBatch, distance: int) -> None:
         """Let forms know what Python has changed, and where the program is that runs."""
 
-    def drain(self, batch: FormBatch, program: FormProgram) -> None:
-        """Tell a check what waves have done in compiled code."""
+    def drain(self, batch: FormBatch, program: FormProgram) -> bool:
+        """Tell a check what waves have done in compiled code; return whether that makes room for more."""
+        return False
 
 
 class AlignedWaves(FollowedWaves):
@@ -138,25 +141,25 @@ class OrderedWaves(FollowedWaves):
         if self._checked.races.has_late:  # what waves wait for orders their own accesses, so it must not come before
             self._ends[LogField.FULL_OF_LOCAL // 8] = 0
 
-    def drain(self, batch: FormBatch, program: FormProgram) -> None:
-        first, end = self._ends[LogField.FIRST // 8], self._ends[LogField.NEXT // 8]
+    def drain(self, batch: FormBatch, program: FormProgram) -> bool:
+        end, first = self._ends[: LogField.FULL // 8].tolist()
         self._ends[LogField.NEXT // 8] = first
-        words, count, lanes = self._log[: (end - first) // 8], batch.count, batch.lanes
+        words, count = self._log[: (end - first) // 8].copy(), batch.count  # the check keeps places of reads
         at, order, processor = 0, self._checked.order, self._checked.machine.device.processor
         while at < len(words):
             address = int(program.address_of(int(words[at])))
             kind, parts = self._logged[processor, self._checked.instruction(address).data]
-            sizes = [lanes if space else 1 for space, _size in parts]
-            size = HEAD + sum(sizes)
+            begins = [*accumulate((words for _space, _size, words in parts), initial=HEAD)]
+            size = begins[-1]
             rows = words[at : at + size * count].reshape(count, size)
             at += size * count
-            begins = [HEAD, *(HEAD + np.cumsum(sizes)).tolist()]
             load = LoggedLoad(batch, rows[:, 1])
             reached = [
-                (space, each, rows[:, begin:stop].view(np.uint64))
-                for (space, each), begin, stop in zip(parts, begins[:-1], begins[1:], strict=True)
+                (space, each, rows[:, begin:stop].view(np.uint32 if space == LOCAL else np.uint64))
+                for (space, each, _words), begin, stop in zip(parts, begins[:-1], begins[1:], strict=True)
             ]
             self._checked.tell_of_load(load, address, {order.local: rows[:, 3], kind: rows[:, 2]}, reached)
+        return bool(end > first)
 
 
 def writers_of(parts: Sequence[Any], checks: frozenset[str]) -> tuple[Any, Any, dict[str, Any]]:

@@ -26,8 +26,9 @@ from dwarfgpu.isa.memory_actions import MemoryAction, action_of, needed_register
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
 
-LoggedParts = tuple[int, tuple[tuple[str, int], ...]]
-"""The counter of a load of which the log has records, and what it reaches: spaces and bytes, of a wave an empty one."""
+LoggedParts = tuple[int, tuple[tuple[str, int, int], ...]]
+"""The counter of a load of which the log has records, and what it reaches: spaces (of a wave an empty one), bytes, and
+how many words of a record are its addresses; those in local memory have 32 bits."""
 PACKED = 3
 """The rows of registers that one number of a slot has; the last one must be below 1,024."""
 _ROW_BITS, _MOST_LAST = 11, 1 << 10
@@ -91,7 +92,7 @@ class OrderedForm(FormWriter):
         super().begin(instruction)
         checked, action = self._checked, action_of(instruction, self.generation)
         self._action, self._is_jump = action, instruction.name in CALLS | JUMPS
-        self._reached: list[tuple[str, int, str]] = []
+        self._reached: list[tuple[str, int, int, str]] = []
         self._code, self._is_logged = (self.processor, instruction.data), checked.is_logged(instruction, action)
         if not action.is_by_descriptor and checked.is_told(instruction, action):
             raise UnknownInstruction(f"{instruction.mnemonic}, of which checks are told")
@@ -130,7 +131,8 @@ class OrderedForm(FormWriter):
 
     def _log_access(self, space: str, size: int, addresses: str) -> None:
         """Write that waves that are asked refuse a load for which the log has no room; it gets a record later."""
-        self._reached.append((space, size, addresses))
+        words = (self.lanes // 2 if space == LOCAL else self.lanes) if space else 1
+        self._reached.append((space, size, words, addresses))
         if len(self._reached) > 1:
             return
         self._changes.append(self._write_record)
@@ -151,13 +153,14 @@ class OrderedForm(FormWriter):
         for number, value in enumerate(numbers):
             self._store(self.at(record, str(8 * number)), value)
         place = 8 * len(numbers)
-        for space, _size, addresses in self._reached:
-            whole = self.vectors.type(LONG) if space else "i64"
-            self.ir.do(f"store {whole} {addresses}, ptr {self.at(record, str(place))}, align 8")
-            place += 8 * (self.lanes if space else 1)
+        for space, _size, words, addresses in self._reached:
+            vectors, kind = self.vectors if space else self.one, WORD if space == LOCAL else LONG
+            value = f"{vectors.type(kind)} {vectors.resized(addresses, LONG, kind)}"
+            self.ir.do(f"store {value}, ptr {self.at(record, str(place))}, align 8")
+            place += 8 * words
         behind = self.ir.put(f"ptrtoint ptr {self.at(record, str(place))} to i64")
         self._store(next_, behind)
-        self._logged[self._code] = kinds[0], tuple((space, size) for space, size, _addresses in self._reached)
+        self._logged[self._code] = kinds[0], tuple(each[:-1] for each in self._reached)
 
     def _needed(self, instruction: GpuInstruction, action: MemoryAction) -> list[int]:
         """Return the rows of the registers whose loads must be complete."""
