@@ -396,8 +396,8 @@ class RaceCheck(KeptState):
             return bool(shadow.written[0] or (is_write and shadow.read[0]))
         if self._is_in_turn:
             return False
-        groups, floor = shadow.groups[self.waves], self.order.floor[self.waves, 0]
-        return bool((shadow.written[groups] >= floor).any() or (is_write and (shadow.read[groups] >= floor).any()))
+        latest, floor = np.maximum(shadow.written, shadow.read * is_write), self.order.floor[:, 0]
+        return bool(latest.max() >= floor.min() and (latest[shadow.groups[self.waves]] >= floor[self.waves]).any())
 
     @property
     def _is_in_turn(self) -> bool:
@@ -494,7 +494,8 @@ class RaceCheck(KeptState):
         listed, shadow.listed = shadow.listed, []
         if shadow.groups is not None and listed:
             floors, known = self.order.lowest_floors()[shadow.groups], self.order.least_known()
-            listed = [each for each in listed if self._may_be_open(each, floors[each.waves], known[each.waves])]
+            late = (each for each in listed if each.first + len(each.waves) > floors.min())
+            listed = [each for each in late if self._may_be_open(each, floors[each.waves], known[each.waves])]
         count = (2 if shadow.is_local else 3) + self.looks_in_waves
         if listed and not shadow.reads:
             shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(count)]

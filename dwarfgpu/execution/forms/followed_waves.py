@@ -150,9 +150,8 @@ class OrderedWaves(FollowedWaves):
             address = int(program.address_of(int(words[at])))
             kind, parts = self._logged[processor, self._checked.instruction(address).data]
             begins = [*accumulate((words for _space, _size, words in parts), initial=HEAD)]
-            size = begins[-1]
-            rows = words[at : at + size * count].reshape(count, size)
-            at += size * count
+            rows = words[at : at + begins[-1] * count].reshape(count, -1)
+            at += rows.size
             load = LoggedLoad(batch, rows[:, 1])
             reached = [
                 (space, each, rows[:, begin:stop].view(np.uint32 if space == LOCAL else np.uint64))
