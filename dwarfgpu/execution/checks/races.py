@@ -579,7 +579,10 @@ class RaceCheck(KeptState):
         latest = shadow.write[accessed.at]
         if shadow.plain is not None:
             plain = shadow.plain[accessed.at]
-            self._compare(shadow, accessed, np.where(plain == latest, plain.dtype.type(0), plain), is_write=True)
+            is_plain = plain == latest
+            self._compare(shadow, accessed, np.where(is_plain, plain.dtype.type(0), plain), is_write=True)
+            if shadow.is_local and accessed.action == ATOMIC and not any(self.releases):
+                latest *= is_plain  # two atomic operations do not race
         self._compare(shadow, accessed, latest, is_write=True)
 
     def _compare(self, shadow: Shadow, accessed: AccessedLanes, before: Rows, *, is_write: bool) -> None:
