@@ -157,7 +157,7 @@ class Index:
         for group in self._search_groups:
             needle = needles.setdefault(id(group.source), Needle(group.source, name))
             try:
-                yield from (unit for unit, _ in group.candidates(needle, group.units))
+                yield from (unit for unit, _ in group.candidates(needle, group.units, completed=None))
             except DwarfGpuError as error:
                 self.dwarf.note(error)
                 yield from group.units
@@ -174,7 +174,7 @@ class Index:
             for name in names:
                 needle = Needle(group.source, name)
                 try:
-                    candidates = list(group.candidates(needle, group.units))
+                    candidates = list(group.candidates(needle, group.units, completed=None))
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
                     candidates = [(unit, None) for unit in group.units]

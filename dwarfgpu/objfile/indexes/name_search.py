@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS, Key
+from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS, Key, may_be_entry
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 
 if TYPE_CHECKING:
+    from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.section_source import SectionSource
 
@@ -33,6 +34,7 @@ MAX_HITS = 200
 _HEAD = 256
 """How many bytes of a name are searched for; the rest is compared: an expression of a long name is slow to make."""
 _NAMES = (dw.DW_AT_name, *LINKAGE_NAMES)
+_DIRECT = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp, dw.DW_FORM_line_strp))
 _REFERENCE_SIZES = {dw.DW_FORM_ref1: 1, dw.DW_FORM_ref2: 2, dw.DW_FORM_ref4: 4, dw.DW_FORM_ref8: 8}
 _INDEX_SIZES = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, dw.DW_FORM_strx4: 4}
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
@@ -89,22 +91,36 @@ class NameSearch:
         self._starts = [unit.offset for unit in units]
         self._odd: dict[int, bool] = {}
 
-    def candidates(self, needle: Needle, units: Iterable[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
-        """Yield those of the units that may have a name, each with the places to read, or None to read all entries."""
+    def candidates(
+        self, needle: Needle, units: Iterable[Unit], completed: Collection[int] | None = COMPLETED
+    ) -> Iterator[tuple[Unit, list[int] | None]]:
+        """Yield those of the units that may have a name, each with the places to read, or None to read all entries.
+
+        ``completed`` is that of `entries_at`.
+        """
         offsets = needle.offsets(".debug_str" + self._suffix)
         hits = self._direct_hits(needle, offsets)
         for unit in units:
             try:
-                places = None if hits is None else self._places(unit, hits.get(unit, []), offsets)
-            except LookAtAll:
+                places = None if hits is None else self._places(unit, hits.get(unit, []), offsets, completed)
+            except (LookAtAll, DwarfGpuError):  # reading the entries tells what is wrong
                 places = None
             if places is None or places:
                 yield unit, places
 
-    def _places(self, unit: Unit, direct: list[int], offsets: Iterable[int]) -> list[int]:
+    def _places(
+        self, unit: Unit, direct: list[int], offsets: Iterable[int], completed: Collection[int] | None
+    ) -> list[int]:
+        if self._is_odd(unit):
+            raise LookAtAll
+        if direct and unit.offset_size == 4:  # the search is for 4 bytes of an offset
+            direct = _in_fields(unit, direct, _NAMES, _DIRECT, completed)
         indices = self._indices(unit, offsets)
-        places = direct + self._indexed_hits(unit, indices) if indices else direct
-        if len(places) > MAX_HITS or self._is_odd(unit):
+        places = direct
+        if indices:
+            indexed = self._indexed_hits(unit, indices)
+            places = direct + _in_fields(unit, indexed, _NAMES, frozenset(forms.STRING_INDEX), completed)
+        if len(places) > MAX_HITS:
             raise LookAtAll
         return places
 
@@ -171,15 +187,13 @@ def entries_at(
         if die is not None and die.offset not in named and _has_name(die, needle.name):
             named[die.offset] = die
             waiting.append(die)
-    used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
-    sizes = set(map(_REFERENCE_SIZES.get, used))
     while waiting:
         if len(named) > MAX_HITS:
             raise LookAtAll  # each of them is a search through the unit
         origin = waiting.pop()
         if completed is not None and origin.tag not in completed:
             continue
-        for place in _places_of(unit, [origin.offset], sizes):
+        for place in _references(unit, [origin.offset], completed):
             die = _entry_around(unit, place)
             if die is not None and die.offset not in named and _completes(die, origin.offset):
                 named[die.offset] = die
@@ -202,6 +216,60 @@ def _completes(die: Die, offset: int) -> bool:
         reference is not None and reference.form in forms.REF_UNIT and reference.value == offset
         for reference in references
     )
+
+
+def _in_fields(
+    unit: Unit, places: list[int], numbers: tuple[int, ...], fields: frozenset[int], completed: Collection[int] | None
+) -> list[int]:
+    """Return those of some places at which an entry may have one of some attributes in one of some forms.
+
+    An abbreviation code stands as far before such a place as an abbreviation says. With ``completed``, an entry must
+    also be fit for an index, or have one of these tags; what is named and not fit must be completed by others.
+    """
+
+    def distances(table: AbbreviationTable) -> dict[int, tuple[set[int], set[int]]] | None:
+        """Return the last bytes of the codes by their distance; None if a distance depends on the entry."""
+        codes: dict[int, tuple[set[int], set[int]]] = {}
+        for abbreviation in table.all():
+            is_whole = completed is None or may_be_entry(abbreviation)
+            if is_whole or abbreviation.tag in completed:
+                for number in numbers:
+                    if abbreviation.form_of(number) in fields:
+                        layout = abbreviation.layout
+                        before = layout.family.fixed_size(1, layout.forms[: abbreviation.index_of(number)])
+                        if before < 0:
+                            return None
+                        last = abbreviation.code >> 7 * (layout.lead - 1) & 0x7F
+                        codes.setdefault(before, (set(), set()))[not is_whole and numbers is _NAMES].add(last)
+        return codes
+
+    codes = unit.table.keep((numbers, fields, completed), distances)
+    if codes is None:
+        return places
+    data = unit.data
+
+    def fits(place: int) -> bool:
+        for before, (whole, declared) in codes.items():
+            code = place - before
+            byte = data[code]
+            if byte in whole or (not byte and data[code - 1] > 0x7F):  # a code may be padded
+                return True
+            if byte in declared:
+                starts = [code]
+                while data[starts[-1] - 1] > 0x7F:  # it may be a part of the code
+                    starts.append(starts[-1] - 1)
+                if _references(unit, starts, completed):
+                    return True
+        return False
+
+    return [place for place in places if fits(place)]
+
+
+def _references(unit: Unit, offsets: Iterable[int], completed: Collection[int] | None) -> list[int]:
+    """Return where entries of a unit may say that they complete those at some offsets."""
+    used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
+    places = _places_of(unit, offsets, set(map(_REFERENCE_SIZES.get, used)))
+    return _in_fields(unit, places, ORIGINS, frozenset(forms.REF_UNIT), completed)
 
 
 def _places_of(unit: Unit, numbers: Iterable[int], sizes: Iterable[int | None]) -> list[int]:
