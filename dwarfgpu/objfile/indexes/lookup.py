@@ -143,24 +143,7 @@ class Index:
         for group in self._search_groups:
             needle = needles.setdefault(id(group.source), Needle(group.source, name))
             units = [unit for unit in group.units if not (listed and unit in self._covered)]
-            without_string = name == ANONYMOUS.encode()
-            for unit in units:
-                if unit in self._names or without_string:
-                    yield from self._indexed(unit, needle)
-            yield from self._searched_for(group, [unit for unit in units if unit not in self._names], needle)
-
-    def units_with(self, name: bytes) -> Iterator[Unit]:
-        """Yield the units that may have an entry of any kind with a name; all others have none."""
-        from dwarfgpu.objfile.indexes.name_search import Needle
-
-        needles: dict[int, Needle] = {}
-        for group in self._search_groups:
-            needle = needles.setdefault(id(group.source), Needle(group.source, name))
-            try:
-                yield from (unit for unit, _ in group.candidates(needle, group.units, completed=None))
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
-                yield from group.units
+            yield from self._searched_for(group, units, needle)
 
     def entries_with(self, names: Iterable[bytes]) -> Iterator[tuple[Unit, list[Die] | None]]:
         """Yield the units that may have an entry of any kind with one of some names, and the entries that may have it.
@@ -172,9 +155,9 @@ class Index:
         for group in self._search_groups:
             dies: dict[Unit, list[Die] | None] = {}
             for name in names:
-                needle = Needle(group.source, name)
+                needle = Needle(group.source, name, None)
                 try:
-                    candidates = list(group.candidates(needle, group.units, completed=None))
+                    candidates = list(group.candidates(needle, group.units))
                 except DwarfGpuError as error:
                     self.dwarf.note(error)
                     candidates = [(unit, None) for unit in group.units]
@@ -184,7 +167,7 @@ class Index:
                         if places is None:
                             dies[unit] = None
                         elif known is not None:
-                            known += entries_at(unit, places, needle, completed=None)
+                            known += entries_at(unit, places, needle)
                     except (LookAtAll, DwarfGpuError):  # reading the entries tells what is wrong
                         dies[unit] = None
             yield from dies.items()
@@ -199,15 +182,16 @@ class Index:
         return [NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()]
 
     def _searched_for(self, group: NameSearch, units: list[Unit], needle: Needle) -> Iterator[tuple[Die, Kind]]:
-        if not units:
-            return
         from dwarfgpu.objfile.indexes.name_search import LookAtAll, entries_at
 
+        indexed = units if needle.name == ANONYMOUS.encode() else [unit for unit in units if unit in self._names]
+        found: dict[Unit, list[int] | None] = dict.fromkeys(indexed)
+        searched = [unit for unit in units if unit not in found]
         try:
-            candidates = list(group.candidates(needle, units))
+            found.update(group.candidates(needle, searched))
         except DwarfGpuError as error:
             self.dwarf.note(error)
-            return
+        candidates = [(unit, found[unit]) for unit in units if unit in found]
         for unit, places in counted(candidates, "units", len(candidates)):
             times = self._searched[unit] = self._searched.get(unit, 0) + 1
             if places is not None and times <= SEARCHES:

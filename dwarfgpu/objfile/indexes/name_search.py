@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,9 @@ _HEAD = 256
 """How many bytes of a name are searched for; the rest is compared: an expression of a long name is slow to make."""
 _NAMES = (dw.DW_AT_name, *LINKAGE_NAMES)
 _DIRECT = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp, dw.DW_FORM_line_strp))
-_REFERENCE_SIZES = {dw.DW_FORM_ref1: 1, dw.DW_FORM_ref2: 2, dw.DW_FORM_ref4: 4, dw.DW_FORM_ref8: 8}
-_INDEX_SIZES = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, dw.DW_FORM_strx4: 4}
+# Fields of numbers by their sizes, 0 for LEB128 numbers.
+_REFERENCES = {getattr(dw, f"DW_FORM_ref{size or '_udata'}"): size for size in (0, 1, 2, 4, 8)}
+_INDICES = {getattr(dw, f"DW_FORM_strx{size or ''}"): size for size in range(5)} | {dw.DW_FORM_GNU_str_index: 0}
 # A table of abbreviations in which names are in the file itself, and completed entries in the same unit: no
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
@@ -64,11 +65,15 @@ class LookAtAll(Exception):
 
 
 class Needle:
-    """A name, and where it is in the string sections of one file."""
+    """A name, and where it is in the string sections of one file.
 
-    def __init__(self, source: SectionSource, name: bytes) -> None:
+    ``completed`` are the tags of entries that others complete, None if entries that no index has are wanted, too.
+    """
+
+    def __init__(self, source: SectionSource, name: bytes, completed: Collection[int] | None = COMPLETED) -> None:
         self.source = source
         self.name = name
+        self.completed = completed
         self.offsets = cache(lambda section: list(find_all(source.view(section), name + b"\0")))
         """The offsets of the name in a string section, also those where it is the end of a longer string."""
 
@@ -82,54 +87,45 @@ class NameSearch:
     """The units of one section of a file, ready to be searched for names."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
-        first = units[0]
         self.units = units
-        self.source = first.source
-        self._section = first.section
-        self._suffix = first.suffix
-        self._order = first.format.byte_order
+        self.source = units[0].source
+        self._suffix = units[0].suffix
+        self._order = units[0].format.byte_order
         self._starts = [unit.offset for unit in units]
-        self._odd: dict[int, bool] = {}
 
-    def candidates(
-        self, needle: Needle, units: Iterable[Unit], completed: Collection[int] | None = COMPLETED
-    ) -> Iterator[tuple[Unit, list[int] | None]]:
-        """Yield those of the units that may have a name, each with the places to read, or None to read all entries.
-
-        ``completed`` is that of `entries_at`.
-        """
-        offsets = needle.offsets(".debug_str" + self._suffix)
-        hits = self._direct_hits(needle, offsets)
+    def candidates(self, needle: Needle, units: Sequence[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
+        """Yield those of the units that may have a name, each with the places to read, or None to read all entries."""
+        if not units:
+            return
+        hits = self._direct_hits(needle)
         for unit in units:
             try:
-                places = None if hits is None else self._places(unit, hits.get(unit, []), offsets, completed)
+                places = None if hits is None else self._places(unit, hits.get(unit, []), needle)
             except (LookAtAll, DwarfGpuError):  # reading the entries tells what is wrong
                 places = None
             if places is None or places:
                 yield unit, places
 
-    def _places(
-        self, unit: Unit, direct: list[int], offsets: Iterable[int], completed: Collection[int] | None
-    ) -> list[int]:
-        if self._is_odd(unit):
-            raise LookAtAll
-        if direct and unit.offset_size == 4:  # the search is for 4 bytes of an offset
-            direct = _in_fields(unit, direct, _NAMES, _DIRECT, completed)
-        indices = self._indices(unit, offsets)
-        places = direct
+    def _places(self, unit: Unit, places: list[int], needle: Needle) -> list[int]:
+        abbreviations = self.source.data(unit.part(".debug_abbrev")[1])
+        if unit.table.keep("plain", lambda table: _PLAIN_TABLE.match(abbreviations, table.offset)) is None:
+            raise LookAtAll  # entries may have names by other ways: through other units or files
+        if unit.offset_size == 4:  # the search is for 4 bytes of an offset
+            places = _in_fields(unit, places, _NAMES, _DIRECT, needle)
+        indices = self._indices(unit, needle.offsets(".debug_str" + self._suffix))
         if indices:
-            indexed = self._indexed_hits(unit, indices)
-            places = direct + _in_fields(unit, indexed, _NAMES, frozenset(forms.STRING_INDEX), completed)
+            indexed = _places_of(unit, indices, _NAMES, _INDICES)
+            places = places + _in_fields(unit, indexed, _NAMES, _INDICES, needle)
         if len(places) > MAX_HITS:
             raise LookAtAll
         return places
 
-    def _direct_hits(self, needle: Needle, offsets: Iterable[int]) -> dict[Unit, list[int]] | None:
+    def _direct_hits(self, needle: Needle) -> dict[Unit, list[int]] | None:
         """Return where the entries hold the name itself or its offset, or None if it has too many offsets."""
-        copies = {*offsets, *needle.offsets(".debug_line_str" + self._suffix)}
+        copies = {offset for kind in ("str", "line_str") for offset in needle.offsets(f".debug_{kind}{self._suffix}")}
         if len(copies) > MAX_COPIES:
             return None
-        data = self.source.view(self._section)
+        data = self.source.view(self.units[0].section)
         hits: dict[Unit, list[int]] = {}
         places = ((offset & 0xFFFFFFFF).to_bytes(4, self._order) for offset in copies)
         for pattern in (needle.name + b"\0", *places):
@@ -154,32 +150,9 @@ class NameSearch:
         positions = (p for offset in offsets for p in find_all(data, offset.to_bytes(size, self._order), start, end))
         return [(p - start) // size for p in positions if not (p - start) % size]
 
-    def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
-        used = {
-            form
-            for abbreviation in unit.table.all()
-            for form in map(abbreviation.form_of, _NAMES)
-            if form in forms.STRING_INDEX
-        }
-        return _places_of(unit, indices, set(map(_INDEX_SIZES.get, used)))
 
-    def _is_odd(self, unit: Unit) -> bool:
-        """Return whether entries of a unit may have names by other ways: through other units or files."""
-        start, section = unit.part(".debug_abbrev")
-        start += unit.header.abbreviations
-        if start not in self._odd:
-            data = self.source.data(section)  # without a table the unit has no entries that can be read
-            self._odd[start] = start < len(data) and _PLAIN_TABLE.match(data, start) is None
-        return self._odd[start]
-
-
-def entries_at(
-    unit: Unit, places: Iterable[int], needle: Needle, completed: Collection[int] | None = COMPLETED
-) -> list[Die]:
-    """Return the entries of a unit that have the name at one of these places, and those that complete them.
-
-    ``completed`` are the tags of entries that others complete, None all of them.
-    """
+def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
+    """Return the entries of a unit that have the name at one of these places, and those that complete them."""
     named: dict[int, Die] = {}
     waiting: list[Die] = []
     for place in places:
@@ -191,9 +164,9 @@ def entries_at(
         if len(named) > MAX_HITS:
             raise LookAtAll  # each of them is a search through the unit
         origin = waiting.pop()
-        if completed is not None and origin.tag not in completed:
+        if needle.completed is not None and origin.tag not in needle.completed:
             continue
-        for place in _references(unit, [origin.offset], completed):
+        for place in _references(unit, [origin.offset], needle):
             die = _entry_around(unit, place)
             if die is not None and die.offset not in named and _completes(die, origin.offset):
                 named[die.offset] = die
@@ -211,85 +184,83 @@ def _has_name(die: Die, name: bytes) -> bool:
 
 
 def _completes(die: Die, offset: int) -> bool:
-    references = (die.number(number) for number in ORIGINS)
-    return any(
-        reference is not None and reference.form in forms.REF_UNIT and reference.value == offset
-        for reference in references
-    )
+    references = filter(None, map(die.number, ORIGINS))
+    return any(reference.form in forms.REF_UNIT and reference.value == offset for reference in references)
 
 
 def _in_fields(
-    unit: Unit, places: list[int], numbers: tuple[int, ...], fields: frozenset[int], completed: Collection[int] | None
+    unit: Unit, places: list[int], numbers: tuple[int, ...], fields: Collection[int], needle: Needle
 ) -> list[int]:
     """Return those of some places at which an entry may have one of some attributes in one of some forms.
 
-    An abbreviation code stands as far before such a place as an abbreviation says. With ``completed``, an entry must
-    also be fit for an index, or have one of these tags; what is named and not fit must be completed by others.
+    An abbreviation code stands as far before such a place as an abbreviation says.
     """
-
-    def distances(table: AbbreviationTable) -> dict[int, tuple[set[int], set[int]]] | None:
-        """Return the last bytes of the codes by their distance; None if a distance depends on the entry."""
-        codes: dict[int, tuple[set[int], set[int]]] = {}
-        for abbreviation in table.all():
-            is_whole = completed is None or may_be_entry(abbreviation)
-            if is_whole or abbreviation.tag in completed:
-                for number in numbers:
-                    if abbreviation.form_of(number) in fields:
-                        layout = abbreviation.layout
-                        before = layout.family.fixed_size(1, layout.forms[: abbreviation.index_of(number)])
-                        if before < 0:
-                            return None
-                        last = abbreviation.code >> 7 * (layout.lead - 1) & 0x7F
-                        codes.setdefault(before, (set(), set()))[not is_whole and numbers is _NAMES].add(last)
-        return codes
-
-    codes = unit.table.keep((numbers, fields, completed), distances)
-    if codes is None:
+    if not places:
         return places
-    data = unit.data
+    data, wanted = unit.data, (numbers, tuple(fields), needle.completed)
+    codes = unit.table.keep(wanted, lambda table: _codes(table, *wanted))
 
     def fits(place: int) -> bool:
-        for before, (whole, declared) in codes.items():
-            code = place - before
-            byte = data[code]
-            if byte in whole or (not byte and data[code - 1] > 0x7F):  # a code may be padded
+        for before, (whole, declared) in (codes or {}).items():
+            start = place - before
+            if data[start] in whole or (not data[start] and data[start - 1] > 0x7F):  # a code may be padded
                 return True
-            if byte in declared:
-                starts = [code]
+            if data[start] in declared:
+                starts = [start]
                 while data[starts[-1] - 1] > 0x7F:  # it may be a part of the code
                     starts.append(starts[-1] - 1)
-                if _references(unit, starts, completed):
+                if _references(unit, starts, needle):
                     return True
         return False
 
-    return [place for place in places if fits(place)]
+    return places if codes is None else [place for place in places if unit.first < place < len(data) and fits(place)]
 
 
-def _references(unit: Unit, offsets: Iterable[int], completed: Collection[int] | None) -> list[int]:
-    """Return where entries of a unit may say that they complete those at some offsets."""
-    used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
-    places = _places_of(unit, offsets, set(map(_REFERENCE_SIZES.get, used)))
-    return _in_fields(unit, places, ORIGINS, frozenset(forms.REF_UNIT), completed)
+def _codes(
+    table: AbbreviationTable, numbers: tuple[int, ...], fields: Collection[int], completed: Collection[int] | None
+) -> dict[int, tuple[set[int], set[int]]] | None:
+    """Return the last bytes of codes by how far they are before a field, None if that depends on the entry.
 
-
-def _places_of(unit: Unit, numbers: Iterable[int], sizes: Iterable[int | None]) -> list[int]:
-    """Return where a unit may hold numbers in fields of these sizes; None is a LEB128 number."""
-    patterns: set[bytes] = set()
-    for size in sizes:
+    Names of the second set count only where others complete the entry.
+    """
+    codes: dict[int, tuple[set[int], set[int]]] = {}
+    for abbreviation in table.all():
         for number in numbers:
-            if size is None:
-                patterns.add(encode_unsigned(number))
-            elif number < 1 << 8 * size:
-                patterns.add(number.to_bytes(size, unit.format.byte_order))
-    return [p for pattern in patterns for p in _few(unit, pattern)]
+            if abbreviation.form_of(number) in fields:
+                is_whole = completed is None or may_be_entry(abbreviation)
+                if is_whole or (completed and abbreviation.tag in completed):
+                    layout = abbreviation.layout
+                    before = layout.family.fixed_size(1, layout.forms[: abbreviation.index_of(number)])
+                    if before < 0:
+                        return None
+                    last = abbreviation.code >> 7 * (layout.lead - 1) & 0x7F
+                    codes.setdefault(before, (set(), set()))[not is_whole and numbers is _NAMES].add(last)
+    return codes
 
 
-def _few(unit: Unit, pattern: bytes) -> list[int]:
-    if len(pattern) < 2:
-        raise LookAtAll
-    places = list(find_all(unit.data, pattern, unit.first))
-    if len(places) > MAX_HITS:
-        raise LookAtAll
+def _references(unit: Unit, offsets: list[int], needle: Needle) -> list[int]:
+    """Return where entries of a unit may say that they complete those at some offsets."""
+    return _in_fields(unit, _places_of(unit, offsets, ORIGINS, _REFERENCES), ORIGINS, _REFERENCES, needle)
+
+
+def _places_of(unit: Unit, values: list[int], numbers: tuple[int, ...], sizes: Mapping[int, int]) -> list[int]:
+    """Return where a unit may hold values of some attributes."""
+
+    def used(table: AbbreviationTable) -> set[int]:
+        return {sizes[form] for each in table.all() for form in map(each.form_of, numbers) if form in sizes}
+
+    patterns: set[bytes] = set()
+    for size in unit.table.keep(numbers, used):
+        for value in values:
+            if value < 1 << 8 * (size or 8):
+                patterns.add(value.to_bytes(size, unit.format.byte_order) if size else encode_unsigned(value))
+    places: list[int] = []
+    for pattern in patterns:
+        found = list(find_all(unit.data, pattern, unit.first)) if len(pattern) > 1 else []
+        if not found[MAX_HITS:] and len(pattern) > 1:
+            places += found
+        else:
+            raise LookAtAll
     return places
 
 

@@ -495,7 +495,7 @@ def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = Non
 def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
     *owners, last = parts
     for code in frame.state.loaded.described():
-        for unit in code.file.dwarf.index.units_with(last.encode()):
+        for unit, _ in code.file.dwarf.index.entries_with((last.encode(),)):
             for variable in variables_of(frame, code, unit):
                 if variable.name == last and (not owners or _is_in(variable.die, owners)):
                     yield variable

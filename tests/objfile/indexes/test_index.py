@@ -1,6 +1,7 @@
 """Look-up by name and by address: every way to an answer gives the same answer."""
 
 import random
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -302,6 +303,33 @@ def test_only_functions_and_data_can_be_completed():
     assert found(one, "S") == [("type", "S")]
     one.index.build()
     assert found(one, "S") == [("type", "S")]
+
+
+def test_a_declaration_that_nothing_completes_is_not_read(monkeypatch):
+    declared = die("subprogram", ("name", "strp", "puts"), ("declaration", "flag_present"), label="puts")
+    completed = die("compile_unit", declared, die("subprogram", ("specification", "ref4", "puts")))
+    assert [found(dwarf(unit(tree)), "puts") for tree in (die("compile_unit", declared), completed)] == [
+        [], [("function", "puts")]
+    ]  # fmt: skip
+    monkeypatch.setattr(name_search, "_entry_around", None)
+    assert found(only(declared), "puts") == []
+
+
+@every(name=["strp", "strx4", "string"], reference=["ref4", "ref8"])
+def test_names_are_searched_for_behind_long_codes(name, reference):
+    """With so many abbreviations a code has two bytes, the first of which may be the last of another."""
+    numbers = ["data1", "data2", "data4", "data8", "udata"]
+    shapes = [die(tag, *zip(("byte_size", "alignment", "count"), forms, (1, 2, 3), strict=True))
+              for tag in ("base_type", "member") for forms in product(numbers, repeat=3)]  # fmt: skip
+    parts = [
+        die(
+            "subprogram", ("external", "flag_present"), ("name", name, "f"), ("declaration", "flag_present"), label="f"
+        ),
+        die("subprogram", ("byte_size", "data8", 0), ("specification", reference, "f")),
+        die("subprogram", ("name", name, "f"), ("byte_size", "udata", 300)),
+        die("member", ("byte_size", "data8", 0), ("name", name, "f"), ("declaration", "flag_present")),
+    ]
+    check_all_ways(lambda: dwarf(unit(die("compile_unit", STRINGS, *shapes, *parts))))
 
 
 def test_a_very_long_name_is_found():
