@@ -121,21 +121,17 @@ def file_uri(path: str, offset: int, size: int | None) -> str:
 def read_place(place: NamedFile) -> memoryview:
     """Return the bytes of a place. Large files are mapped, so that only what is used of them is read."""
     try:
-        data = _read_file(place.path)
+        with open_input(place.path) as file:
+            size = os.fstat(file.fileno()).st_size
+            whole = mapped(file, size, place.path) if size >= MAP_FROM else memoryview(read_stream(file, place.path))
     except MalformedFile as error:
         if "@" in place.path:
             error.hint = f"neither {place.path!r} nor the part before the @ is a file"
         raise
-    end = len(data) if place.size is None else place.offset + place.size
-    if end > len(data):
-        raise MalformedFile("truncated", f"{place.path}: the URI needs {end} bytes, the file has {len(data)}")
-    return data[place.offset : end]
-
-
-def _read_file(path: str) -> memoryview:
-    with open_input(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        return mapped(file, size, path) if size >= MAP_FROM else memoryview(read_stream(file, path))
+    end = len(whole) if place.size is None else place.offset + place.size
+    if end > len(whole):
+        raise MalformedFile("truncated", f"{place.path}: the URI needs {end} bytes, the file has {len(whole)}")
+    return whole[place.offset : end]
 
 
 def parse_target(text: str) -> TargetId:

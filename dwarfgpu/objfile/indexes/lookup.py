@@ -188,7 +188,7 @@ class Index:
         found: dict[Unit, list[int] | None] = dict.fromkeys(indexed)
         searched = [unit for unit in units if unit not in found]
         try:
-            found.update(group.candidates(needle, searched))
+            found.update(group.candidates(needle, searched) if searched else {})
         except DwarfGpuError as error:
             self.dwarf.note(error)
         candidates = [(unit, found[unit]) for unit in units if unit in found]

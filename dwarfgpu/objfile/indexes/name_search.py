@@ -65,15 +65,13 @@ class LookAtAll(Exception):
 
 
 class Needle:
-    """A name, and where it is in the string sections of one file.
-
-    ``completed`` are the tags of entries that others complete, None if entries that no index has are wanted, too.
-    """
+    """A name, and where it is in the string sections of one file."""
 
     def __init__(self, source: SectionSource, name: bytes, completed: Collection[int] | None = COMPLETED) -> None:
         self.source = source
         self.name = name
         self.completed = completed
+        """The tags of entries that others complete; None if entries that no index has are wanted, too."""
         self.offsets = cache(lambda section: list(find_all(source.view(section), name + b"\0")))
         """The offsets of the name in a string section, also those where it is the end of a longer string."""
 
@@ -95,8 +93,6 @@ class NameSearch:
 
     def candidates(self, needle: Needle, units: Sequence[Unit]) -> Iterator[tuple[Unit, list[int] | None]]:
         """Yield those of the units that may have a name, each with the places to read, or None to read all entries."""
-        if not units:
-            return
         hits = self._direct_hits(needle)
         for unit in units:
             try:
@@ -132,8 +128,7 @@ class NameSearch:
             for position in find_all(data, pattern):
                 i = bisect_right(self._starts, position) - 1
                 if i >= 0:
-                    unit = self.units[i]
-                    hits.setdefault(unit, []).append(position - unit.offset)
+                    hits.setdefault(self.units[i], []).append(position - self._starts[i])
         return hits
 
     def _indices(self, unit: Unit, offsets: Iterable[int]) -> list[int]:
@@ -219,10 +214,7 @@ def _in_fields(
 def _codes(
     table: AbbreviationTable, numbers: tuple[int, ...], fields: Collection[int], completed: Collection[int] | None
 ) -> dict[int, tuple[set[int], set[int]]] | None:
-    """Return the last bytes of codes by how far they are before a field, None if that depends on the entry.
-
-    Names of the second set count only where others complete the entry.
-    """
+    """Return the last bytes of codes by how far they are before a field, None if that depends on the entry."""
     codes: dict[int, tuple[set[int], set[int]]] = {}
     for abbreviation in table.all():
         for number in numbers:
@@ -234,6 +226,7 @@ def _codes(
                     if before < 0:
                         return None
                     last = abbreviation.code >> 7 * (layout.lead - 1) & 0x7F
+                    # a name in the second set counts only where others complete the entry
                     codes.setdefault(before, (set(), set()))[not is_whole and numbers is _NAMES].add(last)
     return codes
 

@@ -168,7 +168,9 @@ class UnitTables:
         if self.unit.version >= 5:
             part, section = self.unit.part(new)
             if form in (dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx):
-                return section, self._indexed_lists(section, part, kind)[int(value)]
+                if section not in self._lists:
+                    self._lists[section] = self._list_table(section, part, kind)
+                return section, self._lists[section][int(value)]
             return section, part + int(value)
         if kind == "rnglist":  # ranges stay in the program's file even for split units
             skeleton = self.unit.skeleton
@@ -176,12 +178,6 @@ class UnitTables:
             return old, int(value) + (base or 0)
         part, section = self.unit.part(old)
         return section, part + int(value)
-
-    def _indexed_lists(self, section: str, part: int, kind: str) -> ListTable:
-        table = self._lists.get(section)
-        if table is None:
-            table = self._lists[section] = self._list_table(section, part, kind)
-        return table
 
     def _list_table(self, section: str, part: int, kind: str) -> ListTable:
         from dwarfgpu.objfile.list_encoding import list_table, list_table_at

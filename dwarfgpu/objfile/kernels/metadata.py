@@ -248,7 +248,13 @@ class _Documents:
         """Read one note."""
         self._where = (note.place, note.offset)
         try:
-            document = self._unpacked(note.data) if note.owner == "AMDGPU" else self._yaml(note.data)
+            if note.owner == "AMDGPU":
+                document = self._unpacked(note.data)
+            else:
+                text = note.data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+                document = parse_yaml(
+                    text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml")
+                )
         except (MalformedFile, Unsupported) as error:
             self._problems.append(error)
             return
@@ -266,7 +272,13 @@ class _Documents:
         self._kernels += [self._kernel(item if prefix else _modern_kernel(item)) for item in maps[:room]]
         if len(maps) > room:
             self._problem(f"more than {MAX_KERNELS} kernels are not read", "too_large")
-        self._read_printf(printf, prefix + keys[2])
+        for item in self._items(printf, prefix + keys[2]):
+            format_ = _printf(item) if isinstance(item, str) else None
+            if format_ is None:
+                message = f"{prefix + keys[2]} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString"
+                self._problem(message, "bad_printf")
+            else:
+                self._printf.append(format_)
 
     def _unpacked(self, data: bytes) -> Any:
         try:
@@ -281,10 +293,6 @@ class _Documents:
             return error.unpacked
         except (*_UNPACK_ERRORS, msgpack.UnpackException) as error:
             raise self._malformed(f"not a MessagePack document: {error}") from None
-
-    def _yaml(self, data: bytes) -> Any:
-        text = data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
-        return parse_yaml(text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml"))
 
     def _malformed(self, message: str, kind: str = "bad_metadata") -> MalformedFile:
         place, offset = self._where
@@ -375,14 +383,6 @@ class _Documents:
                 self._arguments[key] = argument
         return argument
 
-    def _read_printf(self, value: Any, key: str) -> None:
-        for item in self._items(value, key):
-            format_ = _printf(item) if isinstance(item, str) else None
-            if format_ is None:
-                self._problem(f"{key} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString", "bad_printf")
-            else:
-                self._printf.append(format_)
-
 
 def _printf(text: str) -> PrintfFormat | None:
     id_, _, rest = text.partition(":")
@@ -423,14 +423,9 @@ def _modern_argument(item: Any) -> Any:
     result = {_V2_ARGUMENT.get(key, key): value for key, value in item.items()}
     for key in _V2_WORDS:
         if isinstance(result.get(key), str):
-            result[key] = _snake_case(result[key])
+            word = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in result[key])
+            result[key] = word.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it; I32 is one word
     return result
-
-
-def _snake_case(word: str) -> str:
-    """Return ``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
-    out = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word)
-    return out.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it
 
 
 # --- Read the YAML of code object V2 metadata with PyYAML ---------------------------------------------------------
