@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
-    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
 
 
@@ -126,8 +126,11 @@ class Index:
                 if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
                     entries[die] = IndexEntry(kind, die)
                     origin = die.number(DW_AT_abstract_origin) if kind == "function" else None
-                    if origin is not None:
-                        concrete.add(_place(origin))
+                    if origin is not None and origin.form in REF_UNIT:
+                        concrete.add((origin.die.unit, origin.value))
+                    elif origin is not None:
+                        other = origin.reference()
+                        concrete.add((other.unit, other.offset))
         return [
             entry
             for die, entry in entries.items()
@@ -387,10 +390,3 @@ class Index:
         from dwarfgpu.objfile.indexes.address_index import VariableIndex
 
         return VariableIndex(unit)
-
-
-def _place(reference: Attribute) -> tuple[Unit, int]:
-    if reference.form in REF_UNIT:
-        return reference.die.unit, reference.value
-    die = reference.reference()
-    return die.unit, die.offset

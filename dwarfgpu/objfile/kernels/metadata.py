@@ -423,9 +423,14 @@ def _modern_argument(item: Any) -> Any:
     result = {_V2_ARGUMENT.get(key, key): value for key, value in item.items()}
     for key in _V2_WORDS:
         if isinstance(result.get(key), str):
-            word = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in result[key])
-            result[key] = word.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it; I32 is one word
+            result[key] = _snake_case(result[key])
     return result
+
+
+def _snake_case(word: str) -> str:
+    """Return ``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
+    out = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word)
+    return out.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it
 
 
 # --- Read the YAML of code object V2 metadata with PyYAML ---------------------------------------------------------
