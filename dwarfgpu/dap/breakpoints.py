@@ -145,7 +145,7 @@ class ClientPoints:
         if run.whole is None or wish.kind not in (LINE, FUNCTION) or wish.log is not None:
             return None
         place = self._place(wish)
-        if not run.whole.knows(place):
+        if run.whole.is_of_host(place) is None:
             raise NotFound("no_symbol", f"neither a kernel nor the program has code at {place}")
         point = run.points.add(BREAK, place)
         point.condition = wish.condition

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-STEP_COMMANDS = {
-    "next": ("next", "nexti"), "stepIn": ("step", "stepi"), "stepBack": ("reverse-next", "reverse-nexti"),
-}  # fmt: skip
+STEP_COMMANDS = {"next": ("next", "nexti"), "stepIn": ("step", "stepi"), "stepBack": ("reverse-next", "reverse-nexti")}
 """The command of the debugger for a request, by lines and by instructions."""
 OUTERMOST = "the kernel is the outermost function, which nothing has called: `continue` runs it to its end"
 AT_END = "The kernel has ended: steps go back from here, and `continue` ends the session."

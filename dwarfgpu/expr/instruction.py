@@ -120,9 +120,7 @@ class Expression:
     could, so a listing shows everything up to it and evaluation ends there if it gets so far.
     """
 
-    __slots__ = (
-        "code", "data", "dialect", "fault", "form", "instructions", "needs", "offset", "section", "tail",
-    )  # fmt: skip
+    __slots__ = ("code", "data", "dialect", "fault", "form", "instructions", "needs", "offset", "section", "tail")
     code: list[Step]
     """The steps to run, with equivalences expanded and branches resolved; made at their first use."""
     needs: frozenset[str]

@@ -39,9 +39,13 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
     is_temporary = arguments.command.name == "tbreak"
     whole = debugger.state_of(KernelRun).whole
     if place and whole is not None and not _is_in_launch(debugger, arguments, place, condition):
-        if not whole.knows(place):
+        is_of_host = whole.is_of_host(place)
+        if is_of_host is None:
             raise UsageError(f"neither a kernel nor the program has {place!r}", kind="no_symbol")
         _add_pending(debugger, place, condition, is_temporary=is_temporary)
+        if is_of_host:
+            why = "is code of the host, which stops only at calls of HIP or OpenCL; kernels stop at every line"
+            debugger.output.line(debugger.output.style("hint", f"hint: {place} {why}"))
         return
     if place and debugger.attached is None and debugger.program is not None:
         from dwarfgpu.execution.control.running import AT_ALL  # what runs kernels needs numpy

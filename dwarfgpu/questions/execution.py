@@ -79,8 +79,8 @@ class WholeProgram(Protocol):
     def point(self) -> Breakpoint | None:
         """The breakpoint at the call that has launched, or that is held."""
 
-    def knows(self, place: str) -> bool:
-        """Return whether a place may be one of the program, of its kernels or of its host."""
+    def is_of_host(self, place: str) -> bool | None:
+        """Return whether a place is one of the host, and may not be one of a kernel; None if it is nowhere."""
 
     def programs(self) -> Sequence[Program]:
         """Return the program, and the code in its file."""

@@ -250,7 +250,7 @@ def dispatch_text(record: LaunchRecord, wave: Wave, arguments: list[ShownArgumen
     group = place.work_group
     where = None if group is None else f"work-group {group_text(group)}"
     if where is not None and place.wave_in_group is not None:
-        where += f", wave {place.wave_in_group} of it"
+        where += f", wave {place.wave_in_group + 1} of it"
     pairs.append(("wave", wave.id if where is None else f"{wave.id}: {where}"))
     if items:
         first, last = items[0], items[-1]
@@ -299,18 +299,18 @@ def _summary(dispatch: PlannedDispatch, place: GridPosition) -> list[tuple[str, 
     shape, start = dispatch.geometry, dispatch.start
     size = shape.size_of(place.group)
     partial = f" (partial, {_triple(size)})" if size != shape.work_group else ""
-    group = _triple(place.group) + partial
-    wave = f"{place.number + 1} of {shape.wave_count}: wave {place.wave} of {shape.waves_of(place.group)} in work-group"
+    wave = f"wave {place.wave + 1} of {shape.waves_of(place.group)} in work-group {_triple(place.group)}{partial}"
+    grid = f"{_triple(shape.grid)} work-items: {_triple(shape.groups)} work-groups of {_triple(shape.work_group)}"
     code = f"code object at {dispatch.load_address:#x}"
     local = f"{counted(start.group_segment_size, 'byte')} of local memory"
     scratch = f"{counted(start.scratch.wave_bytes, 'byte')} of scratch memory a wave"
     return [
         ("target", dispatch.target.name),
+        ("grid", grid),
         (
-            "grid",
-            f"{_triple(shape.grid)} work-items: {_triple(shape.groups)} work-groups of {_triple(shape.work_group)}",
+            "wave",
+            f"{place.number + 1} of {shape.wave_count}: {wave}, {shape.lanes_of(place)} of {shape.wave_size} lanes",
         ),
-        ("wave", f"{wave} {group}, {shape.lanes_of(place)} of {shape.wave_size} lanes"),
         ("memory", f"{code}, {local}, {scratch}"),
     ]
 

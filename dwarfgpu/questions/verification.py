@@ -243,9 +243,7 @@ def _rules_of_commands() -> dict[str, Mapping[str, CheckRule]]:
     from dwarfgpu.audits.judge import judgement
     from dwarfgpu.audits.memory_model import checker
 
-    return {
-        "verify": RULES, "judge": judgement.RULES, "memmodel": checker.ALL_RULES, "run": run_checks.RULES,
-    }  # fmt: skip
+    return {"verify": RULES, "judge": judgement.RULES, "memmodel": checker.ALL_RULES, "run": run_checks.RULES}
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------------

@@ -272,16 +272,17 @@ class DebuggedProgram:
             for launch in self.launches
         ]
 
-    def knows(self, place: str) -> bool:
-        """Return whether a place is one of the host or of the kernels in its file; True where that is not known."""
+    def is_of_host(self, place: str) -> bool | None:
+        """Return whether the nearest code at a place is of the host; None if it has none, False if some may come."""
         programs = self.programs()
+        found = [(1 << 64, False)] if len(programs) < 2 else []
         for program in programs:
             here = ((file, 1) for file in program.outside.state.sources.all())
             with suppress(DwarfGpuError):
-                found = Linespecs(program.outside, lambda files=here: next(files, None)).read(place)  # type: ignore[misc]
-                if any(spec.file is None or spec.file.next_line(spec.line) is not None for spec in found):
-                    return True
-        return len(programs) < 2
+                specs = Linespecs(program.outside, lambda files=here: next(files, None)).read(place)  # type: ignore[misc]
+                lines = (0 if spec.file is None else spec.file.next_line(spec.line) for spec in specs)
+                found += [(line, program is programs[0]) for line in lines if line is not None]
+        return min(found)[1] if found else None
 
     def ask(self, line: str) -> str:
         """Return what GDB answers to a command about the host, in the frame of the call where it is."""

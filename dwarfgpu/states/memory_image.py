@@ -34,9 +34,7 @@ def image_in_memory(memory: FileMemory, address: int, name: str) -> Image | None
     head = memory.read(address, HEADER_SIZE)
     if head is None or head[:6] != b"\x7fELF\x02\x01":
         return None
-    offset, stride, count = (
-        struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
-    )  # fmt: skip
+    offset, stride, count = (struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54))
     table = memory.read(address + offset, stride * count) if stride >= 56 and offset < 1 << 16 else None
     if table is None:
         return None

@@ -30,8 +30,7 @@ HARDWARE = {
     **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"), GFX9),
     **dict.fromkeys(("gfx1010", "gfx1030", "gfx1100"), GFX10),
     **dict.fromkeys(("gfx1200", "gfx1250"), GFX12)}  # fmt: skip
-PARKS = {
-    "gfx900": 0, "gfx906": 0, "gfx908": 0, "gfx90a": 0, "gfx1010": 0, "gfx1100": 9, "gfx1200": 9}  # fmt: skip
+PARKS = {"gfx900": 0, "gfx906": 0, "gfx908": 0, "gfx90a": 0, "gfx1010": 0, "gfx1100": 9, "gfx1200": 9}
 """The r_version from which a processor parks; the others never do."""
 SCRATCH = {  # the shift and the mask of the size, its unit, and whether the waves are those of an engine
     "gfx11": (12, 0x7FFF, 256, True),

@@ -68,9 +68,7 @@ def test_special_bf16_numbers(it):
     it.vectors(*(np.full(LANES, code, np.uint32) for code in (0x7F7F7F7F, 0x00010001, 0x80008000, 0x7F80FFC1)))
     it.run("v_pk_add_bf16 v4, v0, v0\nv_pk_add_bf16 v5, v1, v1\nv_pk_add_bf16 v6, v2, 0\nv_pk_mul_bf16 v7, v2, v2")
     it.run("v_pk_mul_bf16 v9, v2, v1")
-    assert [int(it.read(number)[0, 0]) for number in (4, 5, 6, 7, 9)] == [
-        0x7F807F80, 0x00020002, 0, 0, 0x80008000
-    ]  # fmt: skip
+    assert [int(it.read(number)[0, 0]) for number in (4, 5, 6, 7, 9)] == [0x7F807F80, 0x00020002, 0, 0, 0x80008000]
     it.run("v_pk_add_bf16 v8, v3, v0\nv_pk_min_num_bf16 v10, v3, v0")
     assert int(it.read(8)[0, 0]) >> 16 == 0x7F80
     assert int(it.read(8)[0, 0]) & 0x7FC0 == 0x7FC0

@@ -117,8 +117,7 @@ def test_products_with_scales(it, case, run):
     operands = f"v[{C}:{C + 7}], {sides[0][1]}, {sides[1][1]}, v[{C}:{C + 7}], {', '.join(places)}"
     name = "scale" if run == 32 else "scale16"
     text = f"v_wmma_{name}_f32_16x16x128_f8f6f4 {operands} {formats(kinds)} "
-    product(it, text + modifiers_of(of_scales, halves), kinds, by_row,
-            sides=[numbers for numbers, _text in sides])  # fmt: skip
+    product(it, text + modifiers_of(of_scales, halves), kinds, by_row, sides=[numbers for numbers, _text in sides])
 
 
 @for_each("run", 32, 16, None)

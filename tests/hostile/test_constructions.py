@@ -421,8 +421,7 @@ def test_rows_with_many_rules(tmp_path: Path) -> None:
 @pytest.mark.sampled(6)
 def test_sizes_that_no_object_has(tmp_path: Path, size: int) -> None:
     kinds = ("enumeration_type", "base_type", "structure_type", "pointer_type", "string_type", "ptr_to_member_type")
-    types = [entry(kind, kind, ("byte_size", "data8", size), encoding=5, label=kind)
-             for kind in kinds]  # fmt: skip
+    types = [entry(kind, kind, ("byte_size", "data8", size), encoding=5, label=kind) for kind in kinds]
     case = Case(tmp_path, gpu(variable("good"), *(variable(f"v_{kind}", kind) for kind in kinds), types=types))
     assert "lanes 0-7      0  1  2  3  4  5  6  7" in checked(case("locals")).out
     lines = [f"{verb}v_{kind}" for kind in kinds for verb in ("print ", "ptype ", "x ", "print -", "print &", "p/x ")]

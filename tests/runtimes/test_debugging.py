@@ -34,8 +34,8 @@ def test_from_launch_to_launch(built: Callable[[str], Path]) -> None:  # noqa: F
     expected = [
         "[Launch 1: scale(float*, float, int), 2 work-groups, 4 waves, at steps.hip:17 in step]",
         "host #0  steps.hip:17 in step", "host #1  steps.hip:26 in main",
-        "Breakpoint 1 (steps.hip:30) pending.", "Breakpoint 2 at ", "Temporary breakpoint 3 at ",
-        "Wave 3 hit Temporary breakpoint 3, with lane [6]", "$1 = 70",
+        "Breakpoint 1 (steps.hip:30) pending.", "hint: steps.hip:30 is code of the host, which stops only at calls",
+        "Breakpoint 2 at ", "Temporary breakpoint 3 at ", "Wave 3 hit Temporary breakpoint 3, with lane [6]", "$1 = 70",
         "[Breakpoint 1, hipMemcpy is called, at steps.hip:30 in main]", "host #0  steps.hip:30 in main",
         "Wave 1 hit Breakpoint 2, with lanes [0-31]",
         "Wave 4 received signal SIGSEGV, Segmentation fault.", "of `data` from steps.hip:24",

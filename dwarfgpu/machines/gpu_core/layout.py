@@ -190,9 +190,7 @@ def shape_of(family: CoreFamily, word: int) -> RecordShape:
     end = hardware_at + family.hardware_bytes
     ttmp_at = end if not family.ttmps_in_sgprs else hardware_at - TTMP_COUNT * DWORD
     size = end if family.ttmps_in_sgprs else end + TTMP_COUNT * DWORD
-    return RecordShape(
-        lanes, vgprs, agprs, shared, slots, lds, agpr_at, sgpr_at, hardware_at, ttmp_at, size, size
-    )  # fmt: skip
+    return RecordShape(lanes, vgprs, agprs, shared, slots, lds, agpr_at, sgpr_at, hardware_at, ttmp_at, size, size)
 
 
 def named_slots(family: CoreFamily, slots: int) -> tuple[int, int, int | None]:

@@ -170,9 +170,7 @@ def read_note(data: bytes | memoryview) -> CoreState:
         QueueEntry(*QUEUE.unpack(_entry(data, position + index * queue_size, queue_size, QUEUE.size)))
         for index in range(queues)
     ]
-    return CoreState(
-        tuple(agent_rows), tuple(queue_rows), r_debug, state, bool(ttmp_setup), (major, minor), version
-    )  # fmt: skip
+    return CoreState(tuple(agent_rows), tuple(queue_rows), r_debug, state, bool(ttmp_setup), (major, minor), version)
 
 
 def _entry(data: bytes | memoryview, start: int, size: int, known: int) -> bytes:

@@ -18,7 +18,6 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS, Key, may_be_entry
-from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 
 if TYPE_CHECKING:
@@ -152,7 +151,8 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
     waiting: list[Die] = []
     for place in places:
         die = _entry_around(unit, place)
-        if die is not None and die.offset not in named and _has_name(die, needle.name):
+        names = () if die is None else [each.string() for each in filter(None, map(die.number, _NAMES))]
+        if die is not None and die.offset not in named and needle.name in names:
             named[die.offset] = die
             waiting.append(die)
     while waiting:
@@ -163,24 +163,17 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
             continue
         for place in _references(unit, [origin.offset], needle):
             die = _entry_around(unit, place)
-            if die is not None and die.offset not in named and _completes(die, origin.offset):
-                named[die.offset] = die
-                waiting.append(die)
+            if die is not None and die.offset not in named:
+                references = filter(None, map(die.number, ORIGINS))
+                if any(each.form in _REFERENCES and each.value == origin.offset for each in references):
+                    named[die.offset] = die
+                    waiting.append(die)
     return [named[offset] for offset in sorted(named)]
 
 
 def _entry_around(unit: Unit, place: int) -> Die | None:
     offset = unit.tree.entry_around(place)
     return None if offset is None else unit.die_known_at(offset)
-
-
-def _has_name(die: Die, name: bytes) -> bool:
-    return any(attribute is not None and attribute.string() == name for attribute in map(die.number, _NAMES))
-
-
-def _completes(die: Die, offset: int) -> bool:
-    references = filter(None, map(die.number, ORIGINS))
-    return any(reference.form in forms.REF_UNIT and reference.value == offset for reference in references)
 
 
 def _in_fields(

@@ -162,9 +162,7 @@ class _Search:
         found = self._kernel()
         local, private = (self.packet.get(f"{kind}_segment_size") for kind in ("group", "private"))
         if found is None:
-            return LaunchRecord(
-                self.place, problems=tuple(self.problems), local_size=local, private_size=private
-            )  # fmt: skip
+            return LaunchRecord(self.place, problems=tuple(self.problems), local_size=local, private_size=private)
         code, kernel = found
         described = DescribedKernel(code.file, kernel)
         kernel = described.kernel

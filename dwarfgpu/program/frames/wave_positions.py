@@ -98,7 +98,7 @@ def _check(grid: Geometry, group: Triple, wave: int) -> None:
         message = f"the work-group {group_text(group)} is outside the grid of {counts} work-groups"
         raise EvaluationError("outside_grid", message)
     if wave >= grid.waves_of(group):
-        message = f"the work-group {group_text(group)} has {grid.waves_of(group)} waves, and no wave {wave}"
+        message = f"the work-group {group_text(group)} has {grid.waves_of(group)} waves, and no wave {wave + 1}"
         raise EvaluationError("outside_grid", message)
 
 

@@ -51,9 +51,7 @@ HEADER = 64
 READ, WRITE, COPY, TO_BUFFER, FROM_BUFFER, FILL = 0x11F6, 0x11F7, 0x11F8, 0x11F9, 0x11FA, 0x1208
 """The kinds of commands: ``CL_COMMAND_READ_IMAGE`` and others."""
 _MOST_ROWS = 1 << 20
-_CHANNELS = {
-    0x10B0: 1, 0x10B1: 1, 0x10B2: 2, 0x10B3: 2, 0x10B5: 4, 0x10B6: 4, 0x10B7: 4, 0x10B8: 1, 0x10B9: 1,
-}  # fmt: skip
+_CHANNELS = {0x10B0: 1, 0x10B1: 1, 0x10B2: 2, 0x10B3: 2, 0x10B5: 4, 0x10B6: 4, 0x10B7: 4, 0x10B8: 1, 0x10B9: 1}
 """CL_R, _A, _RG, _RA, _RGBA, _BGRA, _ARGB, _INTENSITY and _LUMINANCE: their channels."""
 _BYTES = {
     0x10D0: 1, 0x10D1: 2, 0x10D2: 1, 0x10D3: 2, 0x10D7: 1, 0x10D8: 2, 0x10D9: 4, 0x10DA: 1, 0x10DB: 2, 0x10DC: 4,

@@ -25,9 +25,7 @@ from tests.conftest import lacking
 STEPS = ("steps_", {"out": "zeros(128)", "in": [number % 9 + 1 for number in range(128)], "n": 100})
 DEEP = ("stacks", {"out": "zeros(128)", "depth": [number % 5 for number in range(128)]})
 LOCAL = ("shared_sum", {"out": "zeros(2)", "in": [*range(128)], "cells": 256})
-KERNELS = (
-    (("gfx90a", "O0"), STEPS), (("gfx1100", "O2"), STEPS), (("gfx1100", "O0"), DEEP), (("gfx90a", "O2"), LOCAL),
-)  # fmt: skip
+KERNELS = ((("gfx90a", "O0"), STEPS), (("gfx1100", "O2"), STEPS), (("gfx1100", "O0"), DEEP), (("gfx90a", "O2"), LOCAL))
 
 
 def profiled(path, kernel, args, ordered=False):
