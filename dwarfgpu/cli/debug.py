@@ -269,7 +269,8 @@ program that uses OpenCL, a Python script that uses OpenCL or Triton, or what st
 script. It keeps its input, output and exit status. Errors of kernels and of the calls of HIP and OpenCL go to standard
 error, with the lines of the kernel, of the launch and of the allocation.
 
-Options stand in front of PROGRAM. The exit status is that of the program; if it is 0 and an error was found, 1.
+Options stand in front of PROGRAM. A source is compiled with -O0: build long programs with `dwarfgpu hipcc`. The exit
+status is that of the program; if it is 0 and an error was found, 1.
 
 With --seeds the program runs once for each seed, without input. Its output, to both streams, is printed once, for the
 first seed. The exit status is 1 if the output or the exit status differs.""",
@@ -315,8 +316,9 @@ first seed. The exit status is 1 if the output or the exit status differs.""",
         """\
 Compile and link a HIP program as hipcc does: host and device, in one call of clang, with the headers and the built-in
 functions of dwarfgpu. All words are those of hipcc and clang: sources, -o, -c, -O2, -D, -I, -l, and --offload-arch for
-the processor (gfx1100). The program has debug information unless -g0 is given.""",
-        ("dwarfgpu hipcc app.hip -o app", "make HIPCC='dwarfgpu hipcc'"),
+the processor (gfx1100). As with hipcc, the level is -O3 unless another is given; at -O0 every variable can be read, and
+kernels take up to ten times longer. The program has debug information unless -g0 is given.""",
+        ("dwarfgpu hipcc app.hip -o app", "dwarfgpu hipcc -O0 app.hip -o app", "make HIPCC='dwarfgpu hipcc'"),
         (operand("WORD...", "what hipcc is given"),),
         takes_rest=True,
     ),

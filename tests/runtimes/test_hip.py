@@ -469,6 +469,14 @@ def test_errors_are_returned(built: Callable[[str], Path]) -> None:
     assert dwarfgpu("exec", built("wrong"), "pitch", "right").stdout.startswith("0 0 ")
 
 
+@pytest.mark.parametrize("words, level", [((), "-O3"), (("-g",), "-O3"), (("-O0",), "-O0"), (("-Os", "-c"), "-Os")])
+def test_level_of_a_program(tmp_path: Path, words: tuple[str, ...], level: str) -> None:
+    """As hipcc of ROCm: -O3 for host and device unless a level is given, also with debug information."""
+    (tmp_path / "app.hip").write_text("int main() { return 0; }\n")
+    told = dwarfgpu("hipcc", "-###", *words, "app.hip", cwd=tmp_path).stderr
+    assert re.findall('"-cc1".*"(-O.)"', told) == [level] * 2
+
+
 @pytest.mark.slow
 def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
     """Several sources, one of them C++, with a header that has the name of one of the library, and comes before it.
@@ -484,16 +492,15 @@ def test_headers_of_a_program_come_first(tmp_path: Path) -> None:
         "__global__ void k(double *out) { *out = answer(2); }\nint main() { return (int)answer(2) - other(); }\n"
     )
     (tmp_path / "other.cc").write_text("int other() { return 40; }\n")
-    folder = {"cwd": tmp_path}
     for words in (
         ("-c", "-Iinclude", "main.hip", "-o", "main.o"),
         ("other.cc", "main.o", "-o", "app"),
         ("-c", "-x", "c++", "other.cc", "-o", "other.o"),
         ("-Iinclude", "main.o", "other.o", "-o", "again"),
     ):
-        done = dwarfgpu("hipcc", *words, **folder)
+        done = dwarfgpu("hipcc", *words, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), words
-    assert [dwarfgpu("exec", f"./{name}", **folder).returncode for name in ("app", "again")] == [2, 2]
+    assert [dwarfgpu("exec", f"./{name}", cwd=tmp_path).returncode for name in ("app", "again")] == [2, 2]
 
 
 @pytest.mark.parametrize("major, version", [(5, "hip_4.2"), (6, "hip_6.0"), (7, "hip_6.0")])

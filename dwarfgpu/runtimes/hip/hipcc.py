@@ -61,6 +61,7 @@ def compile_program(words: Sequence[str]) -> int:
     with PrivateFolder() as folder:
         command = [clang.path, "--driver-mode=g++", "-Wno-unused-command-line-argument"]
         others = [word for word in words if not word.startswith((_ARCH, ROCM))]
+        command += [] if any(word.startswith("-O") for word in words) else ["-O3"]  # what hipcc does
         sources = [*_with_languages(others)]
         # else objects are linked that are not of the device
         if sources != others or _OF_DEVICE in " ".join(others) or _LINKED_CODE in others:
