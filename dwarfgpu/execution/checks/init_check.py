@@ -389,10 +389,9 @@ class InitCheck(KeptState):
         if bits is DEFINED:
             return None
         executing = True if mask is None else mask
+        is_by_lane = cell[0] in "va"
         flags = (
-            (bits & np.uint32(counted) != 0) & executing
-            if cell[0] in "va"
-            else np.reshape(np.asarray(bits) != 0, (-1, 1))
+            (bits & np.uint32(counted) != 0) & executing if is_by_lane else np.reshape(np.asarray(bits) != 0, (-1, 1))
         )
         return flags if flags.any() else None
 

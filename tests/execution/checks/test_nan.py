@@ -216,8 +216,7 @@ __kernel void other(__global half *out, __global const half *a, __global const h
   s += ((half)g / (half)g) - s;
   half d = (s - b[g]) - a[g];
   half e = s + (a[g] - p);
-  half f = (k + (half)g) / (p - (half)g);
-  out[g] = f;
+  out[g] = (k + (half)g) / (p - (half)g);
   out[64 + g] = s + k + d + e;
 }
 """
@@ -245,17 +244,15 @@ __kernel void apart(__global half *out, __global const half *in, half z) {
 SQUARED = """__kernel void turns(__global float *out, __global const float *in, int n) {
   int g = get_global_id(0);
   float s = in[g];
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < n; ++i)
     s = s * s;
-  }
   out[g] = s;
 }
 __kernel void unrolled(__global float *out, __global const float *in) {
   int g = get_global_id(0);
   float s = in[g];
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 8; ++i)
     s = s * s;
-  }
   out[g] = s;
 }
 """
@@ -304,8 +301,10 @@ def test_a_variable_that_a_loop_changes_has_not_its_first_value(require_tool, tm
 def test_the_halves_of_a_register_and_of_a_word_have_causes_of_their_own(require_tool, tmp_path, target, level):
     args = [np.zeros(128, np.float16), np.arange(1, 129, dtype=np.float16) % 64 + 1, np.float16(0)]
     rows = findings_of(require_tool, tmp_path, target, APART, "apart", args, level)
-    made = {(row.kind, row.sides[0].position.line, row.count) for row in rows}
-    assert made == {(f.MADE_INFINITY, 4, 64), (f.MADE_NAN, 7, 64)}
+    assert {(row.kind, row.sides[0].position.line, row.count) for row in rows} == {
+        (f.MADE_INFINITY, 4, 64),
+        (f.MADE_NAN, 7, 64),
+    }
 
 
 def test_the_work_item_is_that_of_the_lane(require_tool, tmp_path):
