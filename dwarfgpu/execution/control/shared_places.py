@@ -53,8 +53,8 @@ class SharedPlaces:
         """The bytes of the largest place."""
         self._watches: tuple[Any, Any] | None = None
         """Who was told of accesses before; None before anybody is told here."""
-        self._batch: WaveBatch | None = None
-        """The waves that execute an instruction."""
+        self.batch: WaveBatch | None = None
+        """The waves that execute the next instruction, if they are known."""
         self._stores: list[tuple[Any, Any, int, str]] = []
         self.storing: dict[int, set[int]] = {}
         """By key, the waves that have stored there without an atomic operation."""
@@ -104,18 +104,14 @@ class SharedPlaces:
 
     # --- Accesses -------------------------------------------------------------------------------------------------
 
-    def begin(self, batch: WaveBatch) -> None:
-        """Take note of the waves that execute the next instruction."""
-        self._batch = batch
-
     def note(self, space: str, address: Any, mask: Any, size: int) -> None:
         """Take note of an access of lanes."""
         watch, _waves = self._watches or (None, None)
         if watch is not None:
             watch(space, address, mask, size)
         action, extent = self._memory.moving
-        if self._batch is not None and action != "load" and space in (GLOBAL, BUFFER, FLAT, LOCAL):
-            flags = halts.executing(self._batch)
+        if self.batch is not None and action != "load" and space in (GLOBAL, BUFFER, FLAT, LOCAL):
+            flags = halts.executing(self.batch)
             self._keep(space, address, flags if mask is None else flags & mask, max(size, extent), action)
 
     def note_waves(self, space: str, address: Any, size: int, action: str) -> None:
@@ -123,15 +119,15 @@ class SharedPlaces:
         _watch, waves = self._watches or (None, None)
         if waves is not None:
             waves(space, address, size, action)
-        if self._batch is not None and action != "load":
-            flags = halts.executing(self._batch)
+        if self.batch is not None and action != "load":
+            flags = halts.executing(self.batch)
             first = np.arange(flags.shape[1]) == 0  # such an instruction is executed without lanes, too
             addresses = np.asarray(address).astype(np.uint64).reshape(-1, 1) & ~np.uint64(3)
             self._keep(space, addresses, flags | ~flags.any(axis=1)[:, None] & first, size, action)
 
     def _keep(self, space: str, address: Any, flags: Any, size: int, action: str) -> None:
-        assert self._batch is not None  # noqa: S101 (the callers have looked)
-        waves = self._batch.waves[:, None]
+        assert self.batch is not None  # noqa: S101 (the callers have looked)
+        waves = self.batch.waves[:, None]
         numbers = np.broadcast_to(np.asarray(address).astype(np.uint64), flags.shape)
         if space in (LOCAL, FLAT):
             numbers = (self._of_local if space == LOCAL else self._of_generic)(numbers, waves)
@@ -139,7 +135,7 @@ class SharedPlaces:
 
     def stores(self) -> Iterator[tuple[int, dict[int, list[int]], bool]]:
         """Yield the places that the last instruction has stored to, by which lanes, and whether that changed them."""
-        stores, batch, self._batch = self._stores, self._batch, None
+        stores, batch, self.batch = self._stores, self.batch, None
         self._stores = []
         writers: dict[int, dict[int, list[int]]] = {}
         for numbers, flags, size, action in stores:

@@ -32,7 +32,7 @@ from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NO_LOCATION_HERE, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.frames.variable import LOCAL, owner_of
 from dwarfgpu.program.frames.wave_groups import Cohort
-from dwarfgpu.program.types.model import Array, Pointer, Type, known_size, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_size, resolved
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
@@ -49,8 +49,8 @@ MOST = 1 << 16
 """The rows that are kept."""
 KINDS = "biuf"
 """The kinds of arrays of numpy that have numbers."""
-ELEMENT = re.compile(r'\$_arg\("\w+"\)(\[\d+\]|\.\w+)*$')
-"""What is at one place wherever waves are: a part of a buffer of the launch."""
+ELEMENT = re.compile(r'\$_arg\("(\w+)"\)(?:\[\d+\])?(?:\.\w+)?((?:\[\d+\]|\.\w+)*)$')
+"""A part of a buffer of the launch; what follows the first element or member may follow a pointer there."""
 LARGEST = 64
 """The bytes of a vector, an array or a structure whose whole value is shown."""
 
@@ -144,7 +144,10 @@ class ValueHistory:
     """Looks at an expression wherever a wave begins another line, and at stores to memory that lanes share."""
 
     _part: WatchedMemory | None = None
-    _quiet: QuietCode | None = None
+    together: tuple[ValueHistory, ...] = ()
+    """This and the histories before it, if nobody else looks at instructions."""
+    unseen_code: QuietCode | None = None
+    """What compiled code may execute of the code that this and other histories look at."""
     stored_again: tuple[CodePosition, Writers] | None = None
     """The line of the latest store to shared memory and its lanes, if that has left a value as it was."""
     left = 0
@@ -163,12 +166,11 @@ class ValueHistory:
         self._running = running
         self._device = running.machine.device
         self._found = Discoveries(running.attached, self._device, number_in(text))
-        self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None, bool]] = {}
+        self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None, bool, Any]] = {}
         """By address, the place, and what tells it from the line before; None in a prologue, which sets variables.
 
-        And whether all variables have a location there.
+        And whether all variables have a location there, and their entries.
         """
-        self._kinds: dict[int, Any] = {}
         self._missed: set[int] = set()
         """The waves that have executed instructions since the last look at them."""
         self._unlocated: set[int] = set()
@@ -214,18 +216,13 @@ class ValueHistory:
         from dwarfgpu.execution.forms.quiet_code import QuietCode
 
         self.before, self._device.observer = self._device.observer, self
-        histories, before = [self], self.before
-        while isinstance(before, ValueHistory):
-            histories.append(before)
-            before = before.before
-        if before is None:
-            quiet = QuietCode(*histories)
-            for each in histories:
-                each.look_beside(quiet)
-
-    def look_beside(self, quiet: QuietCode) -> None:
-        """Look with others, each of which sees the same instructions."""
-        self._quiet = quiet
+        known = self.before.together if isinstance(self.before, ValueHistory) else ()
+        if self.before is None or known:
+            self.together = self, *known
+            quiet = QuietCode(*self.together)
+            for each in self.together:
+                each.unseen_code = quiet
+        self._part = self._watched()
 
     def end(self) -> None:
         """Look once more, and no more after that."""
@@ -253,11 +250,20 @@ class ValueHistory:
         """Why there is no value at all; None if there are some."""
         if self.rows:
             return None
-        element = re.sub(r'^\$_arg\("(\w+)"\)', r"\1", self.text)
-        if (absent := absent_element(self._running, element)) is not None:
-            return EvaluationError("no_value", absent)
         why = f": {reason}" if (reason := self.lacking or self._unnamed) else ""
-        return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
+        return EvaluationError("no_value", self._absent or f"{self.text[:60]} had no value where a line began{why}")
+
+    @cached_property
+    def _is_element(self) -> bool:
+        """Whether it is at one place wherever waves are: a part of a buffer, to which no pointer in memory leads."""
+        types = {buffer.name: buffer.pointed for buffer in self._running.launched.plan.buffers}
+        match = ELEMENT.match(self.text)
+        return match is not None and not (match[2] and _has_pointers(types.get(match[1])))
+
+    @cached_property
+    def _absent(self) -> str | None:
+        """Which element is named that its buffer does not have, if it is one."""
+        return absent_element(self._running, re.sub(r'^\$_arg\("(\w+)"\)', r"\1", self.text))
 
     @property
     def declarations(self) -> list[str]:
@@ -287,16 +293,22 @@ class ValueHistory:
         if self.before is not None and self.before(batch):
             return True
         self._pc = batch.pc
-        self._shared.begin(batch)
+        self._shared.batch = batch
         if self.compiled_part is not None:
             return False
         self._see_missed(batch)
-        position, where, is_located = self._place_at(batch.pc)
+        position, where, is_located, _means = self._place_at(batch.pc)
         if where is None:
             return False
         waves: list[int] = batch.waves.tolist()
         begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where]
         looked = [row for row in begin if self.wave in (None, waves[row])]
+        if looked and self._is_element:
+            if self.is_of_all and not self._seen:
+                self._look(batch, [min(looked, key=waves.__getitem__)], position)  # all others mean the same
+            self._part = self._watched()
+            if self._part is not None:
+                return False
         if looked:
             self._look_behind(batch, looked, position)
         if not is_located:
@@ -309,51 +321,37 @@ class ValueHistory:
             self._unlocated.difference_update(waves)
         if looked:
             self._look(batch, looked, position, is_line=bool(begin))
-        if begin:
-            self._begin(batch, waves, begin, position, where)
-        if len(begin) < len(waves):
-            for wave in {*waves} - {waves[row] for row in begin}:
-                self._ends[wave] = batch.pc, self._ends[wave][1]
-        if begin and ELEMENT.match(self.text):
-            self._part = self._watched()
+        flags, calls = (executing(batch), batch.each_calls()) if begin else ([], [])
+        for row in begin:
+            self._where[waves[row]] = where
+            self._lines.begin(waves[row], position, flags[row])
+            self._ends[waves[row]] = batch.pc, return_addresses(calls[row])
+        for wave in {*waves} - {waves[row] for row in begin}:
+            self._ends[wave] = batch.pc, self._ends[wave][1]
         return False
 
-    def _begin(
-        self, batch: WaveBatch, waves: list[int], rows: list[int], position: CodePosition, where: tuple[Any, ...]
-    ) -> None:
-        """Take note of the waves that begin a line."""
-        flags, calls = executing(batch), batch.each_calls()
-        for row in rows:
-            wave = waves[row]
-            self._where[wave] = where
-            self._lines.begin(wave, position, flags[row])
-            self._ends[wave] = batch.pc, return_addresses(calls[row])
-
-    def _place_at(self, pc: int) -> tuple[CodePosition, tuple[Any, ...] | None, bool]:
+    def _place_at(self, pc: int) -> tuple[CodePosition, tuple[Any, ...] | None, bool, Any]:
         known = self._places.get(pc)
         if known is None:
             position = self._running.position(pc)
             is_set = position.line and not self._running.reader.at(pc).is_prologue
             place = (position.file, position.line, position.function) if is_set else None
-            is_located, means = self._meant_at(pc)
-            known = self._places[pc] = position, place, is_located
-            self._kinds[pc] = place, is_located, means
+            known = self._places[pc] = position, place, *self._meant_at(pc)
         return known
 
     # --- What compiled code does meanwhile ------------------------------------------------------------------------
 
     @property
     def quiet(self) -> QuietCode | None:
-        """What compiled code executes meanwhile; None where Python follows stores, or is as fast."""
-        quiet = self._quiet
-        if quiet is None or not quiet.pays or any(each.is_shared for each in quiet.observers):  # type: ignore[attr-defined]
+        """What compiled code executes meanwhile; None where stores are followed, or Python is as fast."""
+        quiet = self.unseen_code
+        if quiet is None or not quiet.pays or self.compiled_part is not None:
             return None
-        return quiet
+        return None if any(each.is_shared for each in self.together) else quiet
 
     def kind_of(self, address: int) -> Any:
         """Return the line of an instruction, and what the names of the expression mean there."""
-        self._place_at(address)
-        return self._kinds[address]
+        return self._place_at(address)[1:]
 
     def must_see(self, _address: int, instruction: GpuInstruction) -> bool:
         """Return whether an instruction leads to another function."""
@@ -361,7 +359,7 @@ class ValueHistory:
 
     def has_seen(self, batch: WaveBatch) -> bool:
         """Return whether waves are in the line that they were in at the last look."""
-        _position, where, is_located = self._place_at(batch.pc)
+        _position, where, is_located, _means = self._place_at(batch.pc)
         if where is None:
             return True
         waves: list[int] = batch.waves.tolist()
@@ -374,9 +372,9 @@ class ValueHistory:
 
     def _see_missed(self, batch: WaveBatch) -> None:
         """Take note of the last instruction of waves, if compiled code has executed it."""
-        if not self._missed or self._quiet is None:
+        if not self._missed or self.unseen_code is None:
             return
-        end, waves = self._quiet.before.get(batch.pc, batch.pc), self._missed.intersection(batch.waves.tolist())
+        end, waves = self.unseen_code.before.get(batch.pc, batch.pc), self._missed.intersection(batch.waves.tolist())
         self._missed -= waves
         if self._place_at(end)[1] is not None:
             self._ends.update((wave, (end, self._ends[wave][1])) for wave in waves if wave in self._ends)
@@ -400,25 +398,27 @@ class ValueHistory:
         from dwarfgpu.execution.forms.watched_forms import WatchedMemory
 
         watched = WatchedMemory(self._device.machine.wave_count)
-        history: Any = self
-        while history is not None:
-            place = history.place if isinstance(history, ValueHistory) else None
-            if place is None:
+        for each in self.together:
+            if (places := each.places) is None:
                 return None
-            watched.add(slice(None), WatchedRange.GLOBAL, *place)
-            history = history.before
-        return watched
+            for place in places:
+                watched.add(slice(None), WatchedRange.GLOBAL, *place)
+        return watched if self.together else None
 
     @property
-    def place(self) -> tuple[int, int] | None:
-        """The address and the size of the one place that all waves mean, once it was read for each; else None."""
-        known, count = self._shared.by_key, self._device.machine.wave_count
-        if len(known) != 1 or not ELEMENT.match(self.text) or self._device.memory.is_weak:
+    def is_of_all(self) -> bool:
+        """Whether all lanes of all waves are looked at."""
+        return self.wave is None and self.lane is None
+
+    @property
+    def places(self) -> list[tuple[int, int]] | None:
+        """The address and the size of the one place that all waves mean, or nothing if it is absent; else None."""
+        if not self._is_element or self._device.memory.is_weak:
             return None
-        if len(self._views) != (count if self.wave is None else 1) or not all(map(np.any, self._views.values())):
-            return None
-        ((key, place),) = known.items()
-        return (key, place.value.nbytes) if key < IS_LOCAL and self._has_lines_of_stores else None
+        found = [(key, place.value.nbytes) for key, place in self._shared.by_key.items() if key < IS_LOCAL]
+        count = self._device.machine.wave_count if self.wave is None else 1
+        is_seen = found and (self.is_of_all or len(self._views) == count) and self._has_lines_of_stores
+        return found if is_seen or self._absent is not None else None
 
     @cached_property
     def _has_lines_of_stores(self) -> bool:
@@ -715,6 +715,8 @@ class ValueHistory:
                 continue
             value = self._shared.by_key[key].value
             position = position or self._line_of(writers)
+            for wave, numbers in writers.items() if self.is_of_all and self._part is not None else ():
+                self._views.setdefault((wave, ()), np.zeros(self._device.lanes, np.uint64))[numbers] = key
             own = {(wave, name): [lane for lane in writers.get(wave, ()) if view[lane] == key]
                    for (wave, name), view in self._views.items()}  # fmt: skip
             is_own = any(own.values())
@@ -737,6 +739,13 @@ class ValueHistory:
         position = self._running.position(self._pc)
         wave, (lane, *_others) = next(iter(writers.items()))
         return position if position.line else self._lines.of_lane(wave, lane) or position
+
+
+def _has_pointers(type_: Type | None) -> bool:
+    kind = None if type_ is None else resolved(type_)
+    if isinstance(kind, Struct):
+        return any(_has_pointers(member.type) for member in kind.body.members)
+    return _has_pointers(kind.element) if isinstance(kind, Array) else isinstance(kind, Pointer)
 
 
 def _writers(lanes: dict[str, list[int]]) -> Writers:

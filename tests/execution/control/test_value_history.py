@@ -363,11 +363,17 @@ def test_a_member_of_an_element_in_several_waves_and_elements_that_are_absent(co
     source = compiled("vectors.cl", "kernel void vectors(global float4 *v) {\n  v[get_global_id(0)].z = 5;\n}\n")
     words = "run", str(source), "vectors", "--grid=64", "--work-group=64", "v=zeros(64)"
     rows = document(*words, "--watch=v[37].z")["history"]["rows"]
-    assert [(row["line"], row["waves"], row["values"][5]) for row in rows] == [
-        (None, ["1:1:1:1"], 0), (2, ["1:1:1:2"], 5),
-    ]  # fmt: skip
+    expected = [(None, ["1:1:1:1"], 0), (2, ["1:1:1:2"], 5)]
+    assert [(row["line"], row["waves"], row["values"][5]) for row in rows] == expected
     assert "v[64].x is not there: v has 64 elements" in run(*words, "--watch=v[64].x").stdout
     assert "all from there on: v has 64" in " ".join(run(*words, "--print=v[62:80]").stdout.split())
+
+
+def test_an_element_behind_a_pointer_in_memory_is_another_one_when_that_changes(compiled):
+    text = "struct S { int v; global struct S *p; };\nkernel void k(global struct S *a) {\na->p = a + 1;\na[1].v = 5;\n"
+    words = str(compiled("chain.cl", text + "a->p = a + 2;\na[2].v = 7;\n}\n")), "k", "--grid=1", "--work-group=1"
+    rows = document("run", *words, "a=zeros(4)", "--watch=a[0].p[0].v")["history"]["rows"]
+    assert [(row["line"], row["values"][0]) for row in rows if row["line"]] == [(4, 5), (6, 7)]
 
 
 def test_a_line_is_named_for_lanes_that_executed_it_alone(compiled):
@@ -624,14 +630,15 @@ kernel void stored(global int *out, int n) {
     (STORED, ("--watch=out[3]", "--watch=out[70]"), True),
     (STORED, ("--watch=out[3]", "--at-once=64"), True),
     (STORED, ("--watch=out[3]", "--wave=2", "--lane=12"), True),
+    (STORED, ("--watch=out[256]", "--at-once=64"), True),
     (STORED, ("--watch=out[3]", "--watch=sum"), False),
     (LACKS_LINES, ("--watch=out[3]",), False),
-], ids=range(6))  # fmt: skip
+], ids=range(7))  # fmt: skip
 @pytest.mark.sampled(5)
 def test_an_element_of_a_buffer_is_watched_while_compiled_code_runs(
     compiled, monkeypatch, target, level, text, words, is_compiled
 ):
-    """The rows are those of the interpreter; a store without a line needs the lines that lanes have begun."""
+    """The rows are those of the interpreter, or none of an absent element; stores without lines are looked at."""
     source = compiled(f"stored{text == STORED}.cl", text, f"-{level}", "--target", target)
     sizes = "--grid=128", "--work-group=64", "out=zeros(256)", "n=40"
     looked, original = [0], value_history.ValueHistory.__call__
@@ -645,5 +652,5 @@ def test_an_element_of_a_buffer_is_watched_while_compiled_code_runs(
     looks, looked[0] = looked[0], 0
     answer = run("run", str(source), "stored", *sizes, *words, "--jit=on", "--json")
     assert (interpreted.stdout, interpreted.stderr) == (answer.stdout, answer.stderr)
-    assert '"line": ' in answer.stdout
+    assert ('"line": ' in answer.stdout) == ("--watch=out[256]" not in words)
     assert (looked[0] < looks / 2) == is_compiled
