@@ -126,9 +126,10 @@ class OrderedWaves(FollowedWaves):
     def places(self, count: int) -> list[tuple[Place, Any]]:
         self._told = self._arrays
         if self._checked.looks_for_races:
-            self._log = np.zeros(LOG_WORDS + count * (HEAD + 2 * self._checked.lanes), np.int64)
-            first = address_of(self._log)
-            self._ends[:] = first, first, *[first + 8 * LOG_WORDS] * 2
+            largest = HEAD + 2 * self._checked.lanes
+            self._log = np.zeros(LOG_WORDS + count * largest, np.int64)
+            first, full = address_of(self._log), address_of(self._log) + 8 * LOG_WORDS
+            self._ends[:] = first, first, full, full, full + 8 * (count - 1) * largest
         named = zip((Place.ISSUED, Place.WAITED, Place.EMPTIED, Place.LATEST_LOADS, Place.LOAD_NUMBERS), self._told,
                     strict=True)  # fmt: skip
         own = np.broadcast_to(np.int64(address_of(self._ends)), count)

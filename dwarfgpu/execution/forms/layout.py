@@ -141,6 +141,8 @@ class LogField(IntEnum):
     """From where on waves that are asked refuse a load."""
     FULL_OF_LOCAL = 24
     """The same of loads that may be of local memory."""
+    END = 32
+    """Where there is no room for one more record."""
 
 
 class WatchedRange(IntEnum):

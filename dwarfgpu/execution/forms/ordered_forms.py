@@ -137,9 +137,12 @@ class OrderedForm(FormWriter):
             return
         self._changes.append(self._write_record)
         log, full = self.field(Place.LOG, "ptr"), LogField.FULL_OF_LOCAL if space in (LOCAL, FLAT) else LogField.FULL
-        ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, full))
-        has_room = self.one.operate("icmp ult", LONG, *ends)
+        next_, *ends = (
+            self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, full, LogField.END)
+        )
+        has_room, has_end = (self.one.operate("icmp ult", LONG, next_, end) for end in ends)
         self.refuse_unless(self.one.operate("or", FLAG, has_room, self.one.operate("xor", FLAG, "%probe", "true")))
+        self.refuse_unless(has_end)  # a wave that runs alone is not asked
 
     def _write_record(self) -> None:
         """Write a record of a load: the slot, what executes, the numbers of the access, and where lanes reach."""
