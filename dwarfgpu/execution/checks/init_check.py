@@ -7,6 +7,7 @@ is defined in the lanes in which it has been written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -83,6 +84,8 @@ Origins = Any
 """Where undefined bits come from: for each wave and lane the number of one or more origins, 0 where none is known."""
 NOT_KNOWN = np.uint32(0)
 HALVES = (0xFFFF, 0xFFFF0000)
+_BY_BIT = re.compile(r"v_(mov|not|and|or|xor|xnor|bfi|or3|and_or|xor3)_b32$")
+"""Instructions each bit of whose results is made of the same bit of their operands."""
 MOST_NUMBERS = 1 << 16
 """How many are told apart; further ones are not known."""
 MOST_ORIGINS = 8
@@ -725,6 +728,52 @@ class UndefinedStep:
             counted = counted if self.half == LOW else dict.fromkeys(dsts, 0) | counted
         self.counted = {cell: bits for cell in reads if (bits := counted.get(cell, LOW))}
         """The bits of operands that results are made of, without those that a result keeps."""
+        self.apart = self._apart() if instruction.variant == "" and dsts else ()
+        self.chosen: list[Mapping[Cell, int] | None] = [None, None]
+        """The bits of what a select chooses from, if it chooses halves."""
+        if self.select is not None and self.half != LOW:
+            own = zip(instruction.sources, sources, range(2), strict=False)
+            self.chosen = [
+                dict.fromkeys(cells, HALVES[writer.is_high(each, instruction, at)]) for each, cells, at in own
+            ]
+
+    def _apart(self) -> tuple[dict[Cell, int], ...]:
+        """Return the bits that the lower and the upper half of a result are made of, if they are of different ones."""
+        instruction, lanes = self.instruction, self.model.lanes
+        sources, name, found = instruction.sources, instruction.name, (dict[Cell, int](), dict[Cell, int]())
+        if re.match(r"v_pk_\w+_(bf|[fiub])16$", name) and sources[0] not in instruction.destinations:
+            for counted, selected in zip(found, ("op_sel", "op_sel_hi"), strict=True):
+                for place, each in enumerate(sources):
+                    half = HALVES[instruction.modifiers.get(selected, 0) >> place & 1]
+                    counted.update((cell, counted.get(cell, 0) | half) for cell in cells_of(each, lanes))
+        elif name == "v_pack_b32_f16":
+            for counted, each, place in zip(found, sources, range(2), strict=True):
+                half = HALVES[self.model.is_high(each, instruction, place)]
+                counted.update(dict.fromkeys(cells_of(each, lanes), half))
+        elif name in ("v_lshrrev_b32", "v_lshlrev_b32") and sources[0].text in ("16", "0x10"):
+            is_left = name == "v_lshlrev_b32"
+            found[is_left].update(dict.fromkeys(cells_of(sources[1], lanes), HALVES[not is_left]))
+        elif _BY_BIT.match(name):
+            for counted, half in zip(found, HALVES, strict=True):
+                counted.update((cell, half) for each in sources for cell in cells_of(each, lanes))
+        else:
+            return ()
+        return found
+
+    def _permuted(self, batch: WaveBatch) -> tuple[dict[Cell, int], ...]:
+        """Return the same of a permutation of bytes, if all waves have the same."""
+        if self.instruction.name != "v_perm_b32" or self.instruction.variant:
+            return ()
+        *given, selector = self.instruction.sources
+        cells, found = cells_of(selector, self.model.lanes), (dict[Cell, int](), dict[Cell, int]())
+        numbers = np.unique(batch.scalar[cells[0][1]]).tolist() if cells and cells[0][0] == "s" else []
+        chosen = [numbers[0] >> 8 * place & 0xFF for place in range(4)] if len(numbers) == 1 else [8]
+        if any(8 <= each < 12 for each in chosen):  # signs
+            return ()
+        for place, each in enumerate(chosen):
+            for cell in cells_of(given[each < 4], self.model.lanes) if each < 8 else ():
+                found[place >> 1][cell] = found[place >> 1].get(cell, 0) | HALVES[each >> 1 & 1]
+        return found
 
     def _count_halves(self) -> None:
         instruction, masks = self.instruction, dict[Cell, int]()
@@ -752,8 +801,11 @@ class UndefinedStep:
             self._function = self._made()
         if origins is not None and not self.is_by_lane:  # any lane may get those of another
             origins = np.max(origins, axis=1, keepdims=True)
+        parts = [check.find(batch, each, self.address, counted=each) for each in self.apart or self._permuted(batch)]
         self._function(batch)
         check.finish(batch, self.dsts, origins, self.half)
+        for half, part in zip(HALVES, parts, strict=False):
+            check.finish(batch, self.dsts, np.zeros((1, 1), np.uint32) if part is None else part, half)
 
     def _origins(self, batch: WaveBatch) -> Origins | None:
         """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
@@ -767,7 +819,8 @@ class UndefinedStep:
         number = batch.scalar[condition[0][1]]
         if len(condition) > 1:
             number = number | batch.scalar[condition[1][1]] << 32
-        left, right = (NOT_KNOWN if (each := find(part)) is None else each for part in parts)
+        given = (find(part, counted=bits) for part, bits in zip(parts, self.chosen, strict=True))
+        left, right = (NOT_KNOWN if each is None else each for each in given)
         chosen = np.where(lane_flags(number, batch.lanes), right, left)
         return np.where(chosen != 0, chosen, found)
 

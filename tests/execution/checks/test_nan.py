@@ -307,6 +307,39 @@ def test_the_halves_of_a_register_and_of_a_word_have_causes_of_their_own(require
     }
 
 
+SWAPPED = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void swapped(__global half *out, __global const half *in, half z) {
+  int g = get_global_id(0);
+  half2 v = (half2)(in[g], in[g + 64]);
+  half x = v.x / z;
+  half y = sqrt(v.y - (half)100.0f);
+  half2 w = (half2)(y, x) + (half2)(1, 1);
+  out[g] = w.PART;
+}
+__kernel void chosen(__global half *out, __global const half *in, half z) {
+  int g = get_global_id(0);
+  half a = in[g] / z, b = sqrt(in[g + 64] - (half)100.0f);
+  out[g] = g & 1 ? a : b;
+  out[g + 64] = g & 1 ? b : (half)3;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx900", "gfx1030", "gfx1100", "gfx942"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_packed_and_chosen_halves_have_the_causes_of_what_they_are_made_of(require_tool, tmp_path, target, level):
+    args = [np.zeros(128, np.float16), np.arange(1, 129, dtype=np.float16) % 64 + 1, np.float16(0)]
+
+    def found(kernel, part="x"):
+        source = SWAPPED.replace("PART", part)
+        rows = findings_of(require_tool, tmp_path, target, source, kernel, args, level)
+        return {(row.kind, row.count) for row in rows}
+
+    assert found("swapped") == {(f.MADE_NAN, 64)}
+    assert found("swapped", "y") == {(f.MADE_INFINITY, 64)}
+    assert found("chosen") == {(f.MADE_INFINITY, 32), (f.MADE_NAN, 64)}
+
+
 def test_the_work_item_is_that_of_the_lane(require_tool, tmp_path):
     numbers = np.ones(64, np.float32)
     numbers[2:4] = 0  # lane 3 is the first one that has made a NaN and stores one, which lane 2 has made
