@@ -8,7 +8,7 @@ is defined in the lanes in which it has been written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -217,7 +217,8 @@ class InitCheck(KeptState):
         self, writer: BlockWriter, instruction: GpuInstruction, address: int, touched: TouchedCells
     ) -> None:
         name, reads = instruction.name, touched.read
-        step = UndefinedStep(self, writer, instruction, address, reads, touched.written)
+        kept = {*reads}.difference(touched.data)
+        step = UndefinedStep(self, writer, instruction, address, reads, touched.written, kept)
         call = f"{writer.name(step)}(b)"
         if touched.is_by_number:
             step.is_always = True
@@ -324,16 +325,16 @@ class InitCheck(KeptState):
 
     def _joined(self, left: Origins, right: Origins) -> Origins:
         """Return the origins of two values."""
-        return self._combined(left, right, lambda *numbers: self.number(*self._origins_of(*numbers)))
+        both = (left != 0) & (right != 0) & (left != right)
+        return self._combined(left, right, both, lambda *numbers: self.number(*self._origins_of(*numbers)))
 
     def _origins_of(self, *numbers: int) -> tuple[UndefinedOrigin, ...]:
         return (*dict.fromkeys(each for number in numbers for each in self._origins[number]),)[:MOST_ORIGINS]
 
-    def _combined(self, left: Origins, right: Origins, combine: Callable[[int, int], Any]) -> Origins:
-        """Return numbers, or what a function returns for two of them, where there are two."""
+    def _combined(self, left: Origins, right: Origins, both: Lanes, combine: Callable[[int, int], Any]) -> Origins:
+        """Return numbers, or what a function returns for two of them."""
         combined: Origins = np.where(left != 0, left, right)
-        left, right = np.broadcast_to(left, combined.shape), np.broadcast_to(right, combined.shape)
-        both = (left != 0) & (right != 0) & (left != right)
+        left, right, both = (np.broadcast_to(each, combined.shape) for each in (left, right, both))
         for pair in np.unique(np.stack((left[both], right[both])), axis=1).T.tolist() if both.any() else ():
             combined[both & (left == pair[0]) & (right == pair[1])] = combine(*pair)
         return combined
@@ -365,7 +366,8 @@ class InitCheck(KeptState):
         kept = np.where(left, self.part(before, ~written & LOW), NOT_KNOWN)
         if written not in HALVES:
             return self._joined(origins, kept)
-        return self._combined(*((origins, kept) if written == HALVES[0] else (kept, origins)), self._pair)
+        halves = (origins, kept) if written == HALVES[0] else (kept, origins)
+        return self._combined(*halves, (kept != 0) & (kept != origins), self._pair)
 
     def find(
         self, batch: WaveBatch, cells: Iterable[Cell], pc: int, *, is_by_lane: bool = True,
@@ -694,7 +696,7 @@ class UndefinedStep:
 
     def __init__(
         self, check: InitCheck, writer: BlockWriter, instruction: GpuInstruction, address: int, reads: tuple[Cell, ...],
-        dsts: tuple[Cell, ...],
+        dsts: tuple[Cell, ...], kept: Collection[Cell] = (),
     ) -> None:  # fmt: skip
         self.check = check
         self.model = writer
@@ -725,10 +727,14 @@ class UndefinedStep:
         if not counted and meaning is not None and meaning.unit == "vector" and instruction.variant == "":
             counted = halves_read(writer, instruction, meaning)
             self.half = half_of(instruction.destinations[0], meaning.results[0], instruction) if dsts else LOW
-            counted = counted if self.half == LOW else dict.fromkeys(dsts, 0) | counted
+            counted = counted if self.half == LOW else dict.fromkeys(dsts, 0) | counted | dict.fromkeys(kept, 0)
         self.counted = {cell: bits for cell in reads if (bits := counted.get(cell, LOW))}
         """The bits of operands that results are made of, without those that a result keeps."""
-        self.apart = self._apart() if instruction.variant == "" and dsts else ()
+        self.apart = self._halves(self._apart() if instruction.variant == "" and dsts else ())
+        """What some bits of some results are made of, if others are made of something else."""
+        for part in instruction.components:
+            if (touched := touched_by(part, writer.lanes, 0)) is not None:
+                self.apart.append((dict.fromkeys(touched.read, LOW), touched.written, LOW))
         self.chosen: list[Mapping[Cell, int] | None] = [None, None]
         """The bits of what a select chooses from, if it chooses halves."""
         if self.select is not None and self.half != LOW:
@@ -736,6 +742,9 @@ class UndefinedStep:
             self.chosen = [
                 dict.fromkeys(cells, HALVES[writer.is_high(each, instruction, at)]) for each, cells, at in own
             ]
+
+    def _halves(self, found: tuple[dict[Cell, int], ...]) -> list[tuple[dict[Cell, int], tuple[Cell, ...], int]]:
+        return [(each, self.dsts, half) for each, half in zip(found, HALVES, strict=False)]
 
     def _apart(self) -> tuple[dict[Cell, int], ...]:
         """Return the bits that the lower and the upper half of a result are made of, if they are of different ones."""
@@ -801,11 +810,12 @@ class UndefinedStep:
             self._function = self._made()
         if origins is not None and not self.is_by_lane:  # any lane may get those of another
             origins = np.max(origins, axis=1, keepdims=True)
-        parts = [check.find(batch, each, self.address, counted=each) for each in self.apart or self._permuted(batch)]
+        apart = self.apart or self._halves(self._permuted(batch))
+        parts = [check.find(batch, each, self.address, counted=each) for each, _dsts, _half in apart]
         self._function(batch)
         check.finish(batch, self.dsts, origins, self.half)
-        for half, part in zip(HALVES, parts, strict=False):
-            check.finish(batch, self.dsts, np.zeros((1, 1), np.uint32) if part is None else part, half)
+        for (_counted, dsts, half), part in zip(apart, parts, strict=True):
+            check.finish(batch, dsts, np.zeros((1, 1), np.uint32) if part is None else part, half)
 
     def _origins(self, batch: WaveBatch) -> Origins | None:
         """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
