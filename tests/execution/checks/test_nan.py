@@ -241,6 +241,15 @@ __kernel void apart(__global half *out, __global const half *in, half z) {
   out[g + 64] = v;
 }
 """
+DUAL_HALVES = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void dual(__global half *out, __global const half *in) {
+  int g = get_global_id(0);
+  half a = in[g], b = in[g + 64];
+  half c = a * sqrt(b);
+  out[g] = b / a;
+  out[g + 64] = a / c;
+}
+"""
 SQUARED = """__kernel void turns(__global float *out, __global const float *in, int n) {
   int g = get_global_id(0);
   float s = in[g];
@@ -294,6 +303,14 @@ def test_a_variable_that_a_loop_changes_has_not_its_first_value(require_tool, tm
     assert float(values_of(row)["s"]) == pytest.approx(3.0**64, rel=1e-5)
     (row,) = findings_of(require_tool, tmp_path, target, SQUARED, "unrolled", args, "-O2")
     assert [each.is_certain for each in row.operands if each.name == "s"] == [False]  # of which copy?
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx1201"])
+def test_each_result_of_a_dual_instruction_has_its_own_cause(require_tool, tmp_path, target):
+    args = [np.zeros(128, np.float16), (np.arange(128) % 11 - 3).astype(np.float16)]
+    rows = findings_of(require_tool, tmp_path, target, DUAL_HALVES, "dual", args, "-O2")
+    made = {(row.kind, row.sides[0].position.line) for row in rows}
+    assert made == {(f.MADE_NAN, 5), (f.MADE_INFINITY, 6), (f.MADE_INFINITY, 7)}
 
 
 @pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx1201", "gfx942"])
