@@ -446,7 +446,7 @@ class WaveVariables:
         return made.values is None or is_kept or inputs.reads(made.name, cell, made.values, kind)
 
     def _argument(self, pc: int, name: str) -> int | float | None:
-        """Return the argument of the launch that a variable is which nothing sets."""
+        """Return the value that a launch gave to a parameter which nothing sets; None for any other variable."""
         argument = self.running.attached[0].launch.argument(name) if name.isidentifier() else None
         if argument is None or argument.is_hidden or argument.kind in POINTERS or not self._names.is_set_once(pc, name):
             return None
