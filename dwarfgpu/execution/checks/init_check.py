@@ -727,7 +727,7 @@ class UndefinedStep:
         if not counted and meaning is not None and meaning.unit == "vector" and instruction.variant == "":
             counted = halves_read(writer, instruction, meaning)
             self.half = half_of(instruction.destinations[0], meaning.results[0], instruction) if dsts else LOW
-            counted = counted if self.half == LOW else dict.fromkeys(dsts, 0) | counted | dict.fromkeys(kept, 0)
+            counted |= {} if self.half == LOW else dict.fromkeys(kept, 0)
         self.counted = {cell: bits for cell in reads if (bits := counted.get(cell, LOW))}
         """The bits of operands that results are made of, without those that a result keeps."""
         self.apart = self._halves(self._apart() if instruction.variant == "" and dsts else ())
