@@ -262,7 +262,7 @@ class ValueHistory:
 
     @cached_property
     def _absent(self) -> str | None:
-        """Which element is named that its buffer does not have, if it is one."""
+        """What is said of an element that its buffer does not have; None for any other expression."""
         return absent_element(self._running, re.sub(r'^\$_arg\("(\w+)"\)', r"\1", self.text))
 
     @property
