@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
 
 LoggedParts = tuple[int, tuple[tuple[str, int, int], ...]]
-"""The counter of a load of which the log has records, and what it reaches: spaces (of a wave an empty one), bytes, and
-how many words of a record are its addresses; those in local memory have 32 bits."""
+"""What is known of a load in the log: its counter, and for each space that it reaches the name (none if a wave has one
+address), the bytes, and how many words of a record its addresses take; those of local memory have 32 bits."""
 PACKED = 3
 """The rows of registers that one number of a slot has; the last one must be below 1,024."""
 _ROW_BITS, _MOST_LAST = 11, 1 << 10
