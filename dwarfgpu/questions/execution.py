@@ -80,7 +80,7 @@ class WholeProgram(Protocol):
         """The breakpoint at the call that has launched, or that is held."""
 
     def is_of_host(self, place: str) -> bool | None:
-        """Return whether a place is one of the host, and may not be one of a kernel; None if it is nowhere."""
+        """Return whether only the host has code at a place, and no kernel can; None if neither has."""
 
     def programs(self) -> Sequence[Program]:
         """Return the program, and the code in its file."""
