@@ -76,11 +76,15 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     steps: list[TracedStep] = []
     trace = _trace(session, running, options, steps)
     histories = begun_histories(running, options)
-    is_watched = trace is not None or profile is not None or bool(histories) or options.check is not None
-    running, halt = _run_to_a_halt(options, program, running, is_watched=is_watched, is_stopped=bool(points))
+    is_watched = trace is not None or bool(histories) or options.check is not None
+    running, halt, profile = _run_to_a_halt(
+        options, program, running, profile, is_watched=is_watched, is_stopped=bool(points)
+    )
     if trace is not None:
         trace.end()
     end_histories(histories, options.history)
+    if profile is not None:
+        profile.end()
     _write_profile(running, options, profile, trace, steps)
     buffers = _written(running, saves if halt.has_ended else [], options)
     faults = _faults(session, running) if halt.kind in ("fault", "trap") else []
@@ -327,12 +331,12 @@ def _show(
 
 
 def _run_to_a_halt(
-    options: Any, program: Program, running: Running, *, is_watched: bool, is_stopped: bool
-) -> tuple[Running, Halt]:
-    """Let waves run; return what has run, and why it has come to a halt.
+    options: Any, program: Program, running: Running, profile: Profile | None, *, is_watched: bool, is_stopped: bool
+) -> tuple[Running, Halt, Profile | None]:
+    """Let waves run; return what has run, why it has come to a halt, and what was counted, if that is asked for.
 
     Where nobody watches their order, waves run one after the other. If one then fails, all run again in step: so they
-    are all where it fails, and going back finds what led there.
+    are all where it fails, what was counted is what they did before, and going back finds what led there.
     """
     from dwarfgpu.execution.halts import FAILURES
 
@@ -343,10 +347,10 @@ def _run_to_a_halt(
         halt = running.run(until=options.until, limit=options.limit)
     if halt.kind in FAILURES and not (is_watched or is_stopped):
         running = _launched(options, program)
-        running.keeps_launch = True
+        profile, running.keeps_launch = _profile(running, options), True
         with running.progress_shown():
             halt = running.run()
-    return running, halt
+    return running, halt, profile
 
 
 def _launched(options: Any, program: Program) -> Running:

@@ -21,7 +21,7 @@ from dwarfgpu.execution.barriers import BarrierPart
 from dwarfgpu.execution.batch import WaveBatch
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.device import Device
+    from dwarfgpu.execution.device import CompiledBlock, Device
 
 _FIRST = {BarrierPart.WHOLE, BarrierPart.SIGNAL}
 """Where the waves of a work-group wait for each other, and count as there."""
@@ -36,9 +36,13 @@ class WaveRounds:
     def __init__(self, device: Device, compiled: Any, limit: int | None) -> None:
         self._device, self._compiled = device, compiled
         self._limit = NO_LIMIT if limit is None else limit
+        self._observer = device.observer
+        """What counts instructions, if they are counted."""
+        self._can_count = True
+        """Whether compiled code has room to count them."""
 
-    def run(self) -> None:
-        """Let all waves have a round, or the part of it that the limit leaves."""
+    def run(self) -> bool:
+        """Let all waves have a round, or the part of it that the limit leaves; return whether there can be others."""
         device = self._device
         device.ignore_errors()
         batches, device.batches = device.batches, []
@@ -55,6 +59,13 @@ class WaveRounds:
         device.batches = _together(device.batches)
         if not (self._is_over or device.halt):
             self._meet()
+        return self._can_count
+
+    def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
+        """Execute a block, of one instruction if these are counted; return whether the batch is whole and goes on."""
+        if self._observer is not None:
+            self._observer(batch)
+        return self._device.execute(batch, block)
 
     @property
     def _room(self) -> int:
@@ -133,9 +144,9 @@ class WaveRounds:
                     break
                 left -= 1
                 continue
-            block = device.block_of_wave(wave.pc, mode, left)
+            block = device.block_of_wave(wave.pc, mode, left if self._observer is None else 1)
             left -= block.count
-            goes_on = device.execute(wave, block)
+            goes_on = self._execute(wave, block)
             is_there = goes_on and wave.pc in code and wave.mode == mode
             if goes_on and not is_there:
                 device.batches.append(wave)
@@ -164,6 +175,8 @@ class WaveRounds:
         return True
 
     def _pass(self, wave: WaveBatch) -> None:
+        if self._observer is not None:
+            self._observer(wave)
         wave.pc += 4
         wave.spent += 1
         self._device.executed += 1
@@ -179,6 +192,9 @@ class WaveRounds:
             batch, places = batch.take(order), places[order]
         turn = ALONE if are_all and batch.count == 1 else turns.PATIENCE
         rounds = compiled.round_of(batch, places, turn, begin)
+        if not self._can_be_counted(rounds, batch):
+            device.batches += rounds.parts(np.ones(batch.count, bool))
+            return
         is_gone = np.zeros(batch.count, bool)
         while not self._is_over:
             wave = rounds.run(self._room)
@@ -186,8 +202,8 @@ class WaveRounds:
                 if is_gone.any() or not are_all or device.is_due or not rounds.begins_again():
                     break
                 continue
-            row, goes_on = rounds.row, device.execute(wave, device.block_of_wave(wave.pc, batch.mode, 1))
-            if goes_on and wave.mode == batch.mode and wave.pc in code:
+            row, goes_on = rounds.row, self._execute(wave, device.block_of_wave(wave.pc, batch.mode, 1))
+            if goes_on and wave.mode == batch.mode and wave.pc in code and self._can_be_counted(rounds, wave):
                 rounds.go_on(wave)
                 continue
             is_gone[row] = True
@@ -195,6 +211,11 @@ class WaveRounds:
             if goes_on:
                 device.batches.append(wave)
         device.batches += rounds.parts(~is_gone)
+
+    def _can_be_counted(self, rounds: Any, batch: Any) -> bool:
+        """Return whether compiled code has room to count what waves do in their calls, or need not."""
+        self._can_count &= rounds.can_be_counted(batch)
+        return self._can_count
 
     # --- Meetings -------------------------------------------------------------------------------------------------
 
@@ -208,7 +229,7 @@ class WaveRounds:
             if not is_over and batch.count > room:
                 batches.append(batch.take(np.arange(room, batch.count)))
                 batch = batch.take(np.arange(room))
-            if is_over or device.execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
+            if is_over or self._execute(batch, device.block_of_wave(batch.pc, batch.mode, 1)):
                 device.batches.append(batch)
 
 

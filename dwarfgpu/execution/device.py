@@ -313,7 +313,7 @@ class Device:
                 elif self.batches:
                     if rounds is not None and not (looks and repetition.is_looking):
                         self._going = None
-                        rounds.run()
+                        rounds = rounds if rounds.run() else None
                     else:
                         self._turn(repetition.step(limit) if looks else limit)
                     if looks and self.executed >= repetition.due and self.halt is None:
@@ -329,9 +329,10 @@ class Device:
 
     def _rounds(self, limit: int | None) -> WaveRounds | None:
         """Return how waves run one after the other, where they can and nobody watches their order."""
-        compiled, memory = self.compiled, self.memory
-        is_watched = self.breakpoints or self.observer is not None or self.alone is not None
-        is_seen = memory.watch is not None or memory.watch_waves is not None or memory.is_weak
+        compiled, part = self.compiled, self.compiled_part
+        has_order = self.observer is not None and (part is None or part.needs_order)
+        is_watched = self.breakpoints or has_order or self.alone is not None
+        is_seen = self.is_memory_watched or self.memory.is_weak
         machine = self.machine
         is_kept = machine.past is not None or machine.checks is not None
         if compiled is None or is_watched or is_seen or is_kept or self._random is not None:

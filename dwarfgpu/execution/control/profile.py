@@ -106,7 +106,13 @@ class Profile:
         """Where the instruction counts, and of which rows of the batch; None for all."""
         self.compiled_part = InstructionRecords() if ordered is None else None
         """Where compiled code counts; None if the order of instructions is to be kept."""
+        self._device = device
         device.observer, device.memory.watch = self, self.access
+
+    def end(self) -> None:
+        """Count no more: what runs from now on repeats the past."""
+        self._known, self.compiled_part = self.counts, None
+        self._device.observer = self._device.memory.watch = None
 
     def settle(self) -> bool:
         """Stop nothing behind an instruction."""

@@ -136,6 +136,11 @@ class CompiledRound:
             room -= self._first.executed
         return None
 
+    def can_be_counted(self, batch: FormBatch) -> bool:
+        """Let waves count their instructions in the calls that they are in now; return whether there is room for it."""
+        part = self._forms.device.compiled_part
+        return part is None or part.enter(self._program, batch)
+
     def begins_again(self) -> bool:
         """Let all waves have other turns if they have had theirs, and none meets others; return whether they do."""
         if self._waiting or self._program.meets(self._batch.states.next_slots(self._batch.waves)):
@@ -152,6 +157,8 @@ class CompiledRound:
         cells[RoundCell.TURN], cells[RoundCell.MOST], cells[RoundCell.HOT] = self._turn, SPAN, forms.hot
         cells[RoundCell.GROUP], cells[RoundCell.USED], cells[RoundCell.ROOM] = part.group, part.used, room
         cells[RoundCell.NUMBER], cells[RoundCell.LEFT] = part.row, part.left
+        lanes = forms.device.lanes
+        cells[RoundCell.COUNTED] = 0 if forms.device.compiled_part is None else (1 << lanes) - 1
         part.reason = forms.library.round(worker.place)
         part.group, part.used = cells[RoundCell.GROUP], cells[RoundCell.USED]
         part.row, part.left = cells[RoundCell.NUMBER], cells[RoundCell.LEFT]
@@ -205,7 +212,7 @@ class CompiledRound:
         """Choose how many threads let waves run, as soon as it is known what a work-group takes."""
         groups, program, jobs = len(self._are_whole), self._program, self._forms.device.machine.jobs
         most = min(jobs or processors(), groups)
-        if most == 1 or room < UNLIMITED:
+        if most == 1 or room < UNLIMITED or self._forms.device.compiled_part is not None:
             self._threads = 1
             return
         if not program.work:

@@ -40,9 +40,9 @@ class WayField(IntEnum):
     """Another one from the way around, or 0."""
 
 
-LINES, ROW_LINES, TURNS, INNER_WAY = "forms_lines", "forms_row_lines", "forms_bank_turns", "forms_inner_way"
-"""They count the lines that bytes of lanes are in, likewise where lanes have a dword each in a row, and the turns of
-local memory; and they find the way of calls that a call leads to."""
+LINES, TURNS, INNER_WAY = "forms_lines", "forms_bank_turns", "forms_inner_way"
+"""They count the lines that bytes of lanes are in, and the turns of local memory; and they find the way of calls that a
+call leads to."""
 
 
 def _lines(lanes: int) -> str:
@@ -133,56 +133,28 @@ next:
 done:
   ret i64 %found
 }}
-define i64 @{ROW_LINES}{lanes}(i64 %start, i64 %mask, i64 %size, i64 %shift) {{
-entry:
-  %line = shl i64 1, %shift
-  %below = sub i64 %line, 1
-  %within = and i64 %start, %below
-  %is.begin = icmp eq i64 %within, 0
-  %is.dword = icmp eq i64 %size, 4
-  %is.plain = and i1 %is.begin, %is.dword
-  br i1 %is.plain, label %loop, label %apart
-loop:
-  %left = phi i64 [ %mask, %entry ], [ %rest, %loop ]
-  %found = phi i64 [ 0, %entry ], [ %found.more, %loop ]
-  %group = lshr i64 %line, 2
-  %ones = shl i64 -1, %group
-  %others = and i64 %left, %ones
-  %own = xor i64 %left, %others
-  %has.own = icmp ne i64 %own, 0
-  %more = zext i1 %has.own to i64
-  %found.more = add i64 %found, %more
-  %rest = lshr i64 %left, %group
-  %goes.on = icmp ne i64 %rest, 0
-  br i1 %goes.on, label %loop, label %done
-done:
-  ret i64 %found.more
-apart:
-  %room = alloca [{lanes} x i64], align 64
-{all_of("starts", "%start")}
-  %places = add {whole} %starts, <{", ".join(f"i64 {4 * lane}" for lane in range(lanes))}>
-  store {whole} %places, ptr %room, align 64
-  %number = call i64 @{LINES}{lanes}(ptr %room, i64 %mask, i64 %size, i64 %shift)
-  ret i64 %number
-}}
 define i64 @{TURNS}{lanes}(ptr %places, i64 %mask) {{
 entry:
   %executing = {executing}
   %banks = alloca [{BANKS} x i32], align 64
-  %address = load {whole}, ptr %places, align 64
-  %short = trunc {whole} %address to {words}
-  %numbers = lshr {words} %short, {of_words(2)}
-  %own = and {words} %numbers, {of_words(BANKS - 1)}
-  %pointers = getelementptr i32, ptr %banks, {words} %own
+  %short = load {words}, ptr %places, align 64
   %is.idle = icmp eq {bits} %executing, 0
   br i1 %is.idle, label %idle, label %look
 look:
+  %numbers = lshr {words} %short, {of_words(2)}
+  %own = and {words} %numbers, {of_words(BANKS - 1)}
+  %pointers = getelementptr i32, ptr %banks, {words} %own
   %all.flags = bitcast {bits} %executing to <{lanes} x i1>
   %lows = select <{lanes} x i1> %all.flags, {words} %numbers, {words} {of_words(-1)}
   %highs = select <{lanes} x i1> %all.flags, {words} %numbers, {words} zeroinitializer
   %lowest = call i32 @llvm.vector.reduce.umin.v{lanes}i32({words} %lows)
   %highest = call i32 @llvm.vector.reduce.umax.v{lanes}i32({words} %highs)
   %span = sub i32 %highest, %lowest
+  %is.apart = icmp ult i32 %span, {BANKS}
+  br i1 %is.apart, label %once, label %several
+once:
+  ret i64 1
+several:
   %is.near = icmp ult i32 %span, {2 * BANKS}
   %lowest.long = zext i32 %lowest to i64
   br i1 %is.near, label %near, label %turn
@@ -198,8 +170,8 @@ near:
 idle:
   ret i64 0
 turn:
-  %left = phi {bits} [ %executing, %look ], [ %rest, %turn ]
-  %turns = phi i64 [ 0, %look ], [ %turns.more, %turn ]
+  %left = phi {bits} [ %executing, %several ], [ %rest, %turn ]
+  %turns = phi i64 [ 0, %several ], [ %turns.more, %turn ]
   %flags = bitcast {bits} %left to <{lanes} x i1>
   call void @llvm.masked.scatter.v{lanes}i32.v{lanes}p0({words} %numbers, {pointers} %pointers, i32 4, \
 <{lanes} x i1> %flags)
@@ -254,7 +226,6 @@ declare i64 @llvm.ctpop.i64(i64)
 DECLARED = {
     INNER_WAY: f"declare ptr @{INNER_WAY}(ptr, ptr)",
     **{f"{LINES}{lanes}": f"declare i64 @{LINES}{lanes}(ptr, i64, i64, i64)" for lanes in (32, 64)},
-    **{f"{ROW_LINES}{lanes}": f"declare i64 @{ROW_LINES}{lanes}(i64, i64, i64, i64)" for lanes in (32, 64)},
     **{f"{TURNS}{lanes}": f"declare i64 @{TURNS}{lanes}(ptr, i64)" for lanes in (32, 64)},
 }
 """How forms declare what they call."""

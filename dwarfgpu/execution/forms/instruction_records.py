@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dwarfgpu.execution.batch import Calls, return_addresses
-from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedStretch
+from dwarfgpu.execution.forms.counted_forms import CountedForm, CountedLoop, CountedStretch
 from dwarfgpu.execution.forms.counting_functions import CountField, WayField
 from dwarfgpu.execution.forms.layout import SLOT, Place
 from dwarfgpu.execution.forms.memory_table import address_of
@@ -50,11 +50,15 @@ class _Way:
 class InstructionRecords:
     """The records of all programs of a device."""
 
+    needs_order = False
+    """Whether waves go in step."""
+
     def __init__(self) -> None:
         self._ways: dict[FormProgram, dict[Callers, _Way]] = {}
 
     writers = CountedForm, CountedStretch
     """What writes forms and stretches."""
+    loop_writer = CountedLoop
 
     def prepare(self, library: FormLibrary) -> None:
         """Compile what these forms call."""

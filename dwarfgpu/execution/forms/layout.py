@@ -266,6 +266,8 @@ class RoundCell(IntEnum):
     """The slot of the call or jump that Python has to note."""
     HOT = 13
     """How often waves have been at an instruction, where it is hot."""
+    COUNTED = 14
+    """Where instructions are counted, a bit for each lane of a wave; else 0."""
 
 
 class RoundExit(IntEnum):

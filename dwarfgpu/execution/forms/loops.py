@@ -156,7 +156,7 @@ class _Block:
 
 
 @frozen
-class _Exit:
+class LoopExit:
     """A way out of the loop."""
 
     label: str
@@ -180,7 +180,7 @@ class LoopWriter(StretchWriter):
         """The block that is written."""
         self._bits: dict[Register, int] = {}
         """The bits of `WRITTEN`."""
-        self._exits: list[_Exit] = []
+        self._exits: list[LoopExit] = []
         self._refusal = ""
         """The label of the exit before the instruction that is written, if it may refuse."""
         self._is_in_lanes = False
@@ -217,6 +217,7 @@ class LoopWriter(StretchWriter):
         self._set(LEFT, self.one.operate("sub", LONG, left, str(len(parts))))
         for number, part in enumerate(parts):
             self._address, self._done, self._is_last, self._refusal = part.address, number, part is parts[-1], ""
+            self.slot = self.at("%slot", str(SLOT // 4 * (part.address - self._start)))
             write_form(self, part.instruction, part.address - begin, end - part.address)
         block.end = self.ir.block
         block.last = [block.lines.pop()]
@@ -250,7 +251,7 @@ class LoopWriter(StretchWriter):
 
     def _exit(self, address: int, done: int, *, refuses: bool = False) -> str:
         label = self.ir.name("exit")
-        self._exits.append(_Exit(label, self._now, self._now.changes.copy(), address, done, refuses))
+        self._exits.append(LoopExit(label, self._now, self._now.changes.copy(), address, done, refuses))
         return label
 
     def refuse_unless(self, condition: str) -> None:
@@ -390,7 +391,7 @@ class LoopWriter(StretchWriter):
 
     # --- What blocks have of each other ---------------------------------------------------------------------------
 
-    def _written_exit(self, way: _Exit) -> list[str]:
+    def _written_exit(self, way: LoopExit) -> list[str]:
         """Return the text of a way out: all that the state does not have is put there."""
         block, changes, whole = way.block, way.changes, self._given(self._entry, LEFT)
         self.ir.lines = [f"{way.label}:"]

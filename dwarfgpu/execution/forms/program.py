@@ -57,7 +57,7 @@ class FormProgram:
         self.start, self.end = segment.start, segment.end
         count = self.slot_count = (self.end - self.start) // 4 + 8
         self.begins = np.zeros(count, bool)
-        """The slots of instructions that have or had a form."""
+        """The slots of instructions that have or had a form, or that waves meet before."""
         self._room = np.zeros(count * SLOT + SLOT, np.uint8)
         base = address_of(self._room)
         skipped = -base % SLOT
@@ -180,7 +180,8 @@ class FormProgram:
         loop = loop_around(self._part_at, address)
         if not loop:
             return False
-        writer = LoopWriter(**self._options())
+        part = self._device.compiled_part
+        writer = (LoopWriter if part is None else part.loop_writer)(**self._options())
         try:
             text = writer.write_loop(loop, self.start, self.end)
         except UnknownInstruction:  # a form that is in no loop
@@ -265,7 +266,8 @@ class FormProgram:
     def _meet_before(self, address: int) -> None:
         """Let waves that run one after the other meet before an instruction, which may be a barrier."""
         rule = Rule.MEETS | _OF_BARRIERS[self._device.barrier_part(address, self._mode)]
-        self._words[(address - self.start) // 4, RULE // 4] = int(rule)
+        index = (address - self.start) // 4
+        self._words[index, RULE // 4], self.begins[index] = int(rule), True
 
     def _put(self, found: dict[int, WrittenForm]) -> None:
         if not found:

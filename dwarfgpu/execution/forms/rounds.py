@@ -6,6 +6,8 @@ turns, unless they have executed enough.
 
 from __future__ import annotations
 
+from dwarfgpu.execution.batch import EXEC
+from dwarfgpu.execution.forms.counting_functions import CountField
 from dwarfgpu.execution.forms.layout import (
     HEAT,
     MOST_CALLS_OF_WAVE,
@@ -20,18 +22,38 @@ from dwarfgpu.execution.forms.layout import (
 )
 from dwarfgpu.execution.forms.memory_functions import cell, load, store
 
+COUNT_PASSED = "forms_count_passed"
 ROUND = "forms_round"
 """``i64 @forms_round(ptr cells)``: let waves have their turns; return a `RoundExit`."""
 
 
 ROUND_FUNCTION = f"""
+define internal void @{COUNT_PASSED}(ptr %state, ptr %slot, i64 %counted) {{
+entry:
+  %is.counted = icmp ne i64 %counted, 0
+  br i1 %is.counted, label %count, label %done
+count:
+{load("mask", "%state", 4 * EXEC)}{load("records", "%state", Place.RECORDS)}
+  %executing = and i64 %mask, %counted
+  %lanes = call i64 @llvm.ctpop.i64(i64 %executing)
+  %record = getelementptr i8, ptr %slot, i64 %records
+{load("times", "%record", 8 * CountField.INSTRUCTIONS)}{load("lanes.before", "%record", 8 * CountField.LANES)}
+  %times.now = add i64 %times, 1
+  %lanes.now = add i64 %lanes.before, %lanes
+  store i64 %times.now, ptr %times.at
+  store i64 %lanes.now, ptr %lanes.before.at
+  br label %done
+done:
+  ret void
+}}
+declare i64 @llvm.ctpop.i64(i64)
 define i64 @{ROUND}(ptr noalias %cells) {{
 entry:
 {cell("waves", RoundCell.WAVES, "ptr")}{cell("bounds", RoundCell.BOUNDS, "ptr")}\
 {cell("wholes", RoundCell.WHOLES, "ptr")}{cell("group.count", RoundCell.COUNT)}\
 {cell("begin.group", RoundCell.GROUP)}{cell("begin.used", RoundCell.USED)}{cell("begin", RoundCell.NUMBER)}\
 {cell("before", RoundCell.LEFT)}{cell("turn", RoundCell.TURN)}{cell("first.room", RoundCell.ROOM)}\
-{cell("most", RoundCell.MOST)}{cell("hot", RoundCell.HOT)}
+{cell("most", RoundCell.MOST)}{cell("hot", RoundCell.HOT)}{cell("counted", RoundCell.COUNTED)}
   %hot.short = trunc i64 %hot to i32
   br label %group
 group:
@@ -99,6 +121,7 @@ pass:
   %is.signal = icmp ne i32 %passing.signal, 0
   %signal = zext i1 %is.signal to i8
   store i8 %signal, ptr %passing.complete
+  call void @{COUNT_PASSED}(ptr %passing.wave, ptr %passing.slot, i64 %counted)
   %passing.behind = getelementptr i8, ptr %passing.slot, i64 {SLOT}
   store ptr %passing.behind, ptr %passing.slot.at
   %passing.next = add nuw i64 %passing, 1
@@ -143,6 +166,7 @@ meet:
   br i1 %passes, label %waited, label %behind
 waited:
   store i8 0, ptr %complete
+  call void @{COUNT_PASSED}(ptr %state, ptr %slot, i64 %counted)
   %behind.wait = getelementptr i8, ptr %slot, i64 {SLOT}
   br label %stepped
 some:

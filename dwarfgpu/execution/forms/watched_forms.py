@@ -84,6 +84,9 @@ class PrivateStretch(PrivateForm, StretchWriter):
 class WatchedMemory:
     """The ranges of memory that are watched while waves run."""
 
+    needs_order = True
+    """Whether waves go in step."""
+
     def __init__(self, waves: int) -> None:
         self.count = waves
         self._ranges = np.zeros((waves, 2 * len(WatchedRange) + 1), np.int64)

@@ -3,13 +3,14 @@
 import pytest
 
 from dwarfgpu.execution.control.profile import COUNTED, Profile
-from dwarfgpu.execution.forms import instruction_records
+from dwarfgpu.execution.forms import instruction_records, loops
 from dwarfgpu.execution.forms.compiled_forms import HOT
 from tests.audits.judge.test_frames_by_code import by_hand
 from tests.builders.parameters import some_slow
 from tests.execution.forms.kernel_runs import CALLED, COUNT, JUMPS, KERNELS, in_turn, ready, state
 
 QUICK = ("gfx1100", "O2", "tiles"), ("gfx803", "O0", "col"), ("gfx90a", "O0", "recursive"), ("gfx1100", "O2", "totals")
+LOOPS = ("gfx1100", "O2", "parting"), ("gfx90a", "O2", "in_rows"), ("gfx1200", "O2", "tiles")
 ALSO = *QUICK, ("gfx1100", "O0", "private_array")
 
 
@@ -23,19 +24,20 @@ class Told(Profile):
         return super().__call__(batch)
 
 
-def counted(device):
+def counted(device, limit=None):
     """Let a device run; return what was counted, and the profile."""
     profile = Told(device)
-    device.run()
+    device.run(limit)
     assert device.compiled.problem == ""
     rows = {key: tuple(getattr(counts, name) for name in COUNTED) for key, counts in profile.counts.items()}
     return rows, profile
 
 
+@pytest.mark.parametrize("in_step", [False, True])
 @pytest.mark.parametrize("processor, level, kernel", some_slow(in_turn(2, also=ALSO), quick=QUICK))
-def test_forms_count_what_the_interpreter_counts(build, processor, level, kernel):
+def test_forms_count_what_the_interpreter_counts(build, processor, level, kernel, in_step):
     path = build(processor, level)
-    devices = [ready(path, kernel, hot)[0] for hot in (0, HOT, 1)]
+    devices = [ready(path, kernel, hot, in_step=in_step)[0] for hot in (0, HOT, 1)]
     (expected, interpreted), *others = [counted(device) for device in devices]
     failed = sum(batch.count for batch, _reason in devices[0].stopped)
     assert sum(row[0] for row in expected.values()) == devices[0].executed + failed
@@ -63,7 +65,8 @@ def test_calls_by_hand_and_waves_that_part(compile_text, monkeypatch):
 def test_calls_without_room_for_their_records_are_counted_by_python(build, monkeypatch):
     expected = counted(ready(build("gfx90a", "O0"), "recursive", 0)[0])[0]
     monkeypatch.setattr(instruction_records, "MOST_WAYS", 3)
-    assert counted(ready(build("gfx90a", "O0"), "recursive", HOT)[0])[0] == expected
+    for in_step in (False, True):
+        assert counted(ready(build("gfx90a", "O0"), "recursive", HOT, in_step=in_step)[0])[0] == expected
 
 
 @pytest.mark.parametrize("processor", ["gfx1100", pytest.param("gfx90a", marks=pytest.mark.slow)])
@@ -75,3 +78,20 @@ def test_waves_that_stop_have_counted_the_instruction_that_failed(build, process
     assert found[0] == found[1] == found[2]
     assert sum(batch.count for batch, _reason in devices[1].stopped) > 1
     assert state(devices[1]) == state(devices[0])
+
+
+@pytest.mark.parametrize(
+    "processor, level, kernel",
+    some_slow([*LOOPS, ("gfx803", "O2", "col"), ("gfx1030", "O0", "red"), ("gfx942", "O2", "totals")], quick=LOOPS),
+)
+def test_loops_that_are_one_function_count_where_they_are_left(build, monkeypatch, processor, level, kernel):
+    """Waves leave them before accesses that fail, and at limits."""
+    monkeypatch.setattr(loops, "SHARE", 0)
+    out, *others = KERNELS[kernel]
+    monkeypatch.setitem(KERNELS, kernel, (out[: -len(out) // 4], *others))
+    path, found = build(processor, level), []
+    for hot in (0, 1):
+        device = ready(path, kernel, hot)[0]
+        rows = [counted(device, at)[0] for at in (2000, 2071, 2500, None)]
+        found.append((rows, state(device)))
+    assert found[0] == found[1]
