@@ -154,6 +154,8 @@ class ValueHistory:
     """How many rows were not kept."""
     _pc = 0
     """The address of the last instruction."""
+    _unnamed = ""
+    """What the first place says that lacks a name."""
     before: Any = None
     """Who was asked before each instruction, and still is."""
 
@@ -177,10 +179,12 @@ class ValueHistory:
         """The waves that were last where that does not hold."""
         self._marks: dict[Meaning, tuple[Any, Any]] = {}
         """The lanes that had a value at the last look, and those changed by the last instruction with a location."""
-        self._where: dict[int, tuple[Any, ...]] = {}
-        """By wave, the line that it has begun last."""
-        self._ends: dict[int, tuple[int, Any]] = {}
-        """By wave, the address of the latest instruction of the line, and the return addresses of the calls around."""
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        """The numbers of lines, from 1."""
+        self._where, self._end = np.zeros((2, 0), np.int64)
+        """By wave, the number of the line that it has begun last, and the address of its latest instruction there."""
+        self._calls: dict[int, Any] = {}
+        """By wave, the return addresses of the calls around that line."""
         self._lines = BegunLines()
         self._unknown: set[int] = set()
         """Where names of the expression mean nothing."""
@@ -192,8 +196,6 @@ class ValueHistory:
         """Those where a lane had no value."""
         self.lacking: Reason | None = None
         """Why the first lane without a value has none."""
-        self._unnamed = ""
-        """What the first place says that lacks a name."""
         self.type: Type | None = None
         """The type of the expression; None as long as it is not known, and of integers, which are read as columns."""
         self._form: np.dtype[Any] | None = None
@@ -301,7 +303,8 @@ class ValueHistory:
         if where is None:
             return False
         waves: list[int] = batch.waves.tolist()
-        begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where]
+        rows, are_new = self._rows(batch, where)
+        begin: list[int] = rows[are_new].tolist()
         looked = [row for row in begin if self.wave in (None, waves[row])]
         if looked and self._is_element:
             if self.is_of_all and not self._seen:
@@ -312,23 +315,35 @@ class ValueHistory:
         if looked:
             self._look_behind(batch, looked, position)
         if not is_located:
-            until = [row for row, wave in enumerate(waves) if wave not in self._unlocated and self.wave in (None, wave)]
-            self._look_at_changes(batch, until)
+            own = (row for row in rows.tolist() if self.wave in (None, waves[row]))
+            self._look_at_changes(batch, [row for row in own if waves[row] not in self._unlocated])
             self._unlocated.update(waves)
         elif self._unlocated:  # now: in optimized code the value may be gone when the next line begins
-            new = (row for row, wave in enumerate(waves) if wave in self._unlocated and self.wave in (None, wave))
+            new = (row for row in rows.tolist() if waves[row] in self._unlocated and self.wave in (None, waves[row]))
             looked = sorted({*looked, *new})
             self._unlocated.difference_update(waves)
         if looked:
             self._look(batch, looked, position, is_line=bool(begin))
         flags, calls = (executing(batch), batch.each_calls()) if begin else ([], [])
+        self._where[batch.waves[begin]] = self._numbers[where]
         for row in begin:
-            self._where[waves[row]] = where
             self._lines.begin(waves[row], position, flags[row])
-            self._ends[waves[row]] = batch.pc, return_addresses(calls[row])
-        for wave in {*waves} - {waves[row] for row in begin}:
-            self._ends[wave] = batch.pc, self._ends[wave][1]
+            self._calls[waves[row]] = return_addresses(calls[row])
+        self._end[batch.waves[rows]] = batch.pc
         return False
+
+    def _rows(self, batch: WaveBatch, where: tuple[Any, ...] | None) -> tuple[Any, Any]:
+        """Return the waves whose lines matter, by position, with flags of those that have not begun a line.
+
+        Where others do not store to what one wave has, only that one matters.
+        """
+        lacking = self._device.machine.wave_count - len(self._where)
+        if lacking > 0:
+            self._where, self._end = (np.pad(each, (0, lacking)) for each in (self._where, self._end))
+        is_of_one = self.wave is not None and not self.is_shared
+        rows = np.flatnonzero(batch.waves == self.wave) if is_of_one else np.arange(batch.count)
+        number = 0 if where is None else self._numbers.setdefault(where, len(self._numbers) + 1)
+        return rows, self._where[batch.waves[rows]] != number
 
     def _place_at(self, pc: int) -> tuple[CodePosition, tuple[Any, ...] | None, bool, Any]:
         known = self._places.get(pc)
@@ -362,13 +377,14 @@ class ValueHistory:
         _position, where, is_located, _means = self._place_at(batch.pc)
         if where is None:
             return True
-        waves: list[int] = batch.waves.tolist()
+        rows, are_new = self._rows(batch, where)
+        waves: list[int] = batch.waves[rows].tolist()
         is_same = self._unlocated.isdisjoint(waves) if is_located else self._unlocated.issuperset(waves)
-        return is_same and all(self._where.get(wave) == where for wave in waves)
+        return is_same and not are_new.any()
 
     def has_missed(self, batch: WaveBatch) -> None:
         """Take note that waves have executed instructions unseen."""
-        self._missed.update(batch.waves.tolist())
+        self._missed.update(batch.waves[self._rows(batch, None)[0]].tolist())
 
     def _see_missed(self, batch: WaveBatch) -> None:
         """Take note of the last instruction of waves, if compiled code has executed it."""
@@ -377,7 +393,7 @@ class ValueHistory:
         end, waves = self.unseen_code.before.get(batch.pc, batch.pc), self._missed.intersection(batch.waves.tolist())
         self._missed -= waves
         if self._place_at(end)[1] is not None:
-            self._ends.update((wave, (end, self._ends[wave][1])) for wave in waves if wave in self._ends)
+            self._end[[*waves]] = end
 
     @property
     def compiled_part(self) -> WatchedMemory | None:
@@ -486,9 +502,10 @@ class ValueHistory:
         """Return waves that are still in the call of their last instruction, by its address."""
         ends: dict[int, list[int]] = {}
         for row in sorted(rows, key=lambda row: int(batch.waves[row])):
-            end, calls = self._ends.get(int(batch.waves[row]), (0, None))
+            wave = int(batch.waves[row])
+            calls = self._calls.get(wave)
             if calls is not None and calls == return_addresses(batch.each_calls()[row]):
-                ends.setdefault(end, []).append(row)
+                ends.setdefault(int(self._end[wave]), []).append(row)
         return ends
 
     def _values_behind(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
