@@ -45,7 +45,16 @@ from dwarfgpu.execution.checks.kept_state import KeptState, size_of
 from dwarfgpu.execution.checks.nan_check import NanCheck
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
-from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
+from dwarfgpu.execution.checks.races import (
+    PLAIN,
+    RMW,
+    SMALL_STORE,
+    SWAP_LOAD,
+    SYNC_LOAD,
+    SYNC_STORE,
+    RaceCheck,
+    bytes_of,
+)
 from dwarfgpu.execution.checks.updates import Update, UpdatesOfLoads
 from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
@@ -127,7 +136,7 @@ class CheckedMemory(MemoryAccess):
         self._instructions: dict[int, GpuInstruction] = {}
         self._updates = UpdatesOfLoads(self.instruction, generation)
         self._sites: dict[int, int] = {}
-        """The numbers of loads that the check is told of later, by address."""
+        """The numbers of accesses that the check is told of later, by address."""
         super().__init__(memory, **others)
         self.watch_waves = self.own_watch_waves = self._wave_access if RACE in settings.checks else None
 
@@ -359,37 +368,56 @@ class CheckedMemory(MemoryAccess):
         return is_cache_control or (self._may_race(instruction, action) and not self.is_logged(instruction, action))
 
     def is_logged(self, instruction: GpuInstruction, action: actions.MemoryAction) -> bool:
-        """Return whether a check can be told of an access later: a load that orders nothing."""
-        if action.operation != actions.LOAD or not self._may_race(instruction, action) or action.is_direct:
-            return False
-        return self._class(instruction, action, 0)[0] == PLAIN
+        """Return whether a check can be told of an access later."""
+        return bool(action.operation) and not action.is_direct and self._may_race(instruction, action)
 
-    def tell_of_load(
-        self, batch: Any, address: int, issued: dict[int, Lanes], parts: Sequence[tuple[str, int, Lanes]]
-    ) -> None:
-        """Tell the check of races of a load that waves have done: of what spaces, of how many bytes, and where.
+    def tell_of_access(self, access: Any, later: Sequence[Any]) -> None:
+        """Tell the check of races of a logged access that waves have done, and others ``later``.
 
-        Nothing that the check knows of their order has changed since.
+        What the check knows of their order is as it was then.
         """
+        address = access.address
         if address not in self._sites:
             instruction = self.instruction(address)
             self._sites[address] = self._site(instruction, actions.action_of(instruction, self.generation), address)
-        self.races.begin(batch, self._sites[address], issued)
+        self.races.begin(access, self._sites[address])
         others = self.bounds, self.align
         self.bounds = self.align = None  # they have looked at it already
         try:
-            for space, size, places in parts:
+            for number, (space, size, places) in enumerate(access.parts):
+                self.races.before = partial(self._before, [(access, number), *((each, 0) for each in later)])
+                new = partial(access.changes, number, is_new=True) if access.does == WRITE else None
                 if not space:
                     self._wave_access(GLOBAL, places, size, "load")
                 elif space == LOCAL and not size & 3:
-                    first = (self.group_of[batch.waves] * self.local_size)[:, None]
-                    self.races.read_places(self.local, places, first, batch.mask, size)
+                    first = (self.group_of[access.waves] * self.local_size)[:, None]
+                    self.races.access_places(self.local, places, first, access.mask, size, access.does, new)
                 else:
-                    wide = places.astype(np.int64) if space == LOCAL else places
-                    for place in self._places(batch, space, wide, size):
-                        self._told(batch, place, size, READ)
+                    for place in self._places_of(access, number):
+                        self._told(access, place, size, access.does, new)
         finally:
             self.bounds, self.align = others
+            self.races.before = bytes_of
+
+    def _places_of(self, access: Any, number: int) -> list[Place]:
+        space, size, places = access.parts[number]
+        return self._places(access, space, places.astype(np.int64) if space == LOCAL else places, size)
+
+    def _before(self, changes: Sequence[tuple[Any, int]], segment: MemorySegment, at: Lanes) -> Lanes:
+        """Return bytes as they were before some accesses, of each from one of its parts on."""
+        places, which = np.unique(at, return_inverse=True)
+        found = segment.data[places]
+        for access, first in reversed([each for each in changes if each[0].does != READ]):
+            for number in range(len(access.parts) - 1, first - 1, -1):
+                old = access.changes(number, is_new=False)
+                for other, mask, offsets in self._places_of(access, number):
+                    if other is segment:
+                        lanes = slice(None) if mask is None else mask
+                        own = (offsets[lanes].reshape(-1, 1) + np.arange(old.shape[2])).reshape(-1)[::-1]
+                        index = np.minimum(np.searchsorted(places, own), len(places) - 1)
+                        same = places[index] == own
+                        found[index[same]] = old[lanes].reshape(-1)[::-1][same]  # what the first lane has found
+        return found[which].reshape(at.shape)
 
     @property
     def looks_at_waits(self) -> bool:
@@ -543,7 +571,7 @@ class CheckedMemory(MemoryAccess):
         if RACE in self.settings.checks:
             places = self._local_index(batch, address, offsets, count)
             for offset in offsets if places is not None else ():
-                self.races.read_places(self.local, places.index << 2, offset, batch.mask, 4 * count)
+                self.races.access_places(self.local, places.index << 2, offset, batch.mask, 4 * count)
         return super().load_local(batch, address, offsets, count)
 
     def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
@@ -551,7 +579,7 @@ class CheckedMemory(MemoryAccess):
             places = self._local_index(batch, address, (offset,), len(values))
             if places is not None:
                 new = partial(self._bytes, batch, values)
-                self.races.write_places(self.local, places, offset >> 2, len(values), new)
+                self.races.access_places(self.local, places.index << 2, offset, None, 4 * len(values), WRITE, new)
         super().store_local(batch, address, offset, values)
 
     def _told(self, batch: WaveBatch, place: Place, size: int, action: str,

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder, Release
     from dwarfgpu.execution.checks.updates import Update
-    from dwarfgpu.execution.local_places import LocalPlaces
     from dwarfgpu.isa.memory_actions import MemoryAction
 
 Rows = Any
@@ -56,8 +55,8 @@ MANY_ROWS = 1 << 20
 """The rows that there are before those that nothing refers to are forgotten."""
 SMALL = 1 << 11
 """The units of a read that gets its marks with others, at most."""
-MOST_LISTED, LISTED_BYTES = 64, 1 << 22
-"""The reads that are listed at most, and the bytes of their places."""
+MOST_LISTED, LEAST_LISTED, LISTED_BYTES = 64, 1 << 12, 1 << 25
+"""The reads of local memory that are listed at most, and the bytes of places of others: many are never written."""
 PLAIN, SYNC_LOAD, SMALL_STORE, LATE_STORE, SYNC_STORE, RMW, SWAP_LOAD = range(7)
 """Accesses: neither of the following, a load that passes caches by, a store that could be an atomic one, such a store
 when all before it is complete as at a release, one that has a scope or follows a wait, an atomic operation, the load
@@ -119,6 +118,7 @@ class Shadow(KeptState):
         self.groups = groups
         """By wave that runs, the work-group that the memory is of; None for global memory."""
         self.unit = 4
+        self.has_short_places = len(segment.data) >> 32 == 0
         self.size = len(segment.data) + 3 >> 2
         self.write = np.zeros(self.size, MARK)
         self.plain: Rows = None
@@ -126,6 +126,7 @@ class Shadow(KeptState):
         self.reads: list[Rows] = []
         """The latest reads, from the first one on that has got its mark."""
         self.listed: list[ListedRead] = []
+        self.listed_bytes = 0
         count = 1 if groups is None else int(groups.max(initial=0)) + 1
         self.written, self.read = np.zeros(count, np.int64), np.zeros(count, np.int64)
         """The latest rows that write and that read, by work-group; all of global memory is one."""
@@ -199,6 +200,8 @@ class RaceCheck(KeptState):
         self.most_rows = MANY_ROWS
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
+        self.before: Callable[[MemorySegment, Rows], Rows] = bytes_of
+        """Returns bytes of a segment as they were before the access."""
 
     def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool, action: MemoryAction) -> int:
         """Add an instruction; return its number. Before a small store is the same as a late one."""
@@ -226,12 +229,9 @@ class RaceCheck(KeptState):
         self.shadows[segment.start] = Shadow(segment, self.order.row_of)
         self.order.has_local = bool(len(segment.data))
 
-    def begin(self, batch: WaveBatch, site: int, issued: dict[int, Rows] | None = None) -> None:
-        """Begin an instruction of some waves, which has rows from its first access on.
-
-        If others have begun since, ``issued`` are the numbers that it had in counters.
-        """
-        self.now, self.first, self.batch, self.waves, self._issued = site, 0, batch, batch.waves, issued
+    def begin(self, batch: Any, site: int) -> None:
+        """Begin an instruction of some waves, which has rows from its first access on."""
+        self.now, self.first, self.batch, self.waves = site, 0, batch, batch.waves
         pc = self.pcs[site]
         if pc not in self.covered and pc not in self.private and (batch.mask is None or batch.mask.any()):
             self.covered.add(pc)
@@ -251,15 +251,11 @@ class RaceCheck(KeptState):
         self.site_of[first:last] = site
         self.covered.add(self.pcs[site])
         kind = int(self.kinds[site])
-        self.number_of[first:last] = self.order.latest[batch.index, kind] = self._number(batch, kind)
+        self.number_of[first:last] = self.order.latest[batch.index, kind] = self.order.issued[batch.index, kind]
         if self.classes[site] == RMW or (self.classes[site] == SYNC_LOAD and not is_local):
             self.order.ordered_row[batch.index] = last
         if self.classes[site] >= SMALL_STORE:
             self.told.append((first, self.order.publish(batch.waves, kind)))
-
-    def _number(self, batch: WaveBatch, kind: int) -> Rows:
-        """Return the numbers of the access in a counter."""
-        return self.order.issued[batch.index, kind] if self._issued is None else self._issued[kind]
 
     def _make_room(self, count: int, kept: Rows) -> None:
         """Make room for so many rows, and keep some."""
@@ -321,7 +317,7 @@ class RaceCheck(KeptState):
             return
         if not self.first:
             self._begin_rows(is_local=True)
-        self.number_of[self.first : self.order.rows] = self._number(batch, self.order.local)
+        self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 
@@ -336,6 +332,7 @@ class RaceCheck(KeptState):
         is_plain = mask is None and not size & 3 and offsets.shape[1] == self.lanes
         row = first_of_row(offsets, size) if is_plain else None
         if row is None:
+            offsets = offsets.astype(np.uint32) if shadow.has_short_places else offsets
             access = ListedRead(self.first, self.waves, offsets, 0, mask, size)
         else:
             access = ListedRead(self.first, self.waves, None, row, None, size)
@@ -344,26 +341,19 @@ class RaceCheck(KeptState):
         else:
             self._write(shadow, access, action, new)
 
-    def read_places(self, segment: MemorySegment, places: Rows, offset: Rows, mask: Rows, size: int) -> None:
-        """Look at a read of some bytes, at an offset from places of local memory, ``[wave, lane]``."""
+    def access_places(
+        self, segment: MemorySegment, places: Rows, offset: Rows, mask: Rows, size: int, action: str = READ,
+        new: Callable[[], Rows] | None = None,
+    ) -> None:  # fmt: skip
+        """Look at an access to some bytes, at an offset from places of local memory, ``[wave, lane]``."""
+        if action != READ and mask is not None and not mask.any():
+            return
         shadow = self._shadow(segment)
-        self._read(shadow, ListedRead(self.first, self.waves, places, offset, mask, size))
-
-    def write_places(
-        self, segment: MemorySegment, places: LocalPlaces, offset: int, count: int, new: Callable[[], Rows]
-    ) -> None:
-        """Look at a write of some dwords by all lanes, so many dwords behind places of local memory."""
-        shadow = self._shadow(segment)
-        if shadow.unit == 4 and shadow.plain is None and not self._may_race(shadow, is_write=True):
-            marks, is_alone = self._marks(self.first, len(self.waves)), True
-            for number in range(offset, offset + count):
-                places.write(shadow.write, number, marks)
-                is_alone &= bool((places.read(shadow.write, number) == marks).all())
-            if is_alone:
-                shadow.written[shadow.groups[self.waves]] = self.order.rows - 1
-                return
-        write = ListedRead(self.first, self.waves, places.index << 2, 4 * offset, None, 4 * count)
-        self._write(shadow, write, WRITE, new)
+        access = ListedRead(self.first, self.waves, places, offset, mask, size)
+        if action == READ:
+            self._read(shadow, access)
+        else:
+            self._write(shadow, access, action, new)
 
     def _shadow(self, segment: MemorySegment) -> Shadow:
         """Begin an access of the next place of the instruction."""
@@ -418,9 +408,8 @@ class RaceCheck(KeptState):
             return
         shadow.read[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
         shadow.listed.append(read)
-        count = len(shadow.listed)
-        is_long = not shadow.is_local and read.places is not None and count * read.places.nbytes > LISTED_BYTES
-        if count >= MOST_LISTED or is_long:
+        shadow.listed_bytes += LEAST_LISTED if read.places is None else read.places.nbytes
+        if len(shadow.listed) >= MOST_LISTED if shadow.is_local else shadow.listed_bytes > LISTED_BYTES:
             self._mark_listed(shadow)
 
     def _write(self, shadow: Shadow, write: ListedRead, action: str, new: Callable[[], Rows] | None) -> None:
@@ -491,7 +480,7 @@ class RaceCheck(KeptState):
 
     def _mark_listed(self, shadow: Shadow) -> None:
         """Give the reads that are listed their marks, besides those that are before all that comes."""
-        listed, shadow.listed = shadow.listed, []
+        listed, shadow.listed, shadow.listed_bytes = shadow.listed, [], 0
         if shadow.groups is not None and listed:
             floors, known = self.order.lowest_floors()[shadow.groups], self.order.least_known()
             late = (each for each in listed if each.first + len(each.waves) > floors.min())
@@ -626,7 +615,7 @@ class RaceCheck(KeptState):
             self._synchronize(*_each_once(rows[synchronized], own_rows[synchronized]))
         if racing.any():
             found, size = found[racing], np.arange(shadow.unit)
-            old = shadow.segment.data[(accessed.units(found) * shadow.unit)[:, None] + size]
+            old = self.before(shadow.segment, (accessed.units(found) * shadow.unit)[:, None] + size)
             is_narrow = FINE[classes, own][racing]
             self._report(shadow, accessed, found, before[racing], old, is_write=is_write, is_narrow=is_narrow)
 
@@ -642,7 +631,7 @@ class RaceCheck(KeptState):
         if not racing.any() or not self.says_items(self.pcs[self.now]):
             return
         units, size = accessed.units(found), np.arange(shadow.unit)
-        old = shadow.segment.data[(units * shadow.unit)[:, None] + size]
+        old = self.before(shadow.segment, (units * shadow.unit)[:, None] + size)
         if is_write and accessed.action == WRITE:
             racing &= (old != accessed.new[found]).any(axis=1)
         racing = np.flatnonzero(racing)
@@ -676,7 +665,7 @@ class RaceCheck(KeptState):
         is_inside = self.wave_of[accessed.marks[lost] >> LANE_BITS] == self.wave_of[winners >> LANE_BITS]
         if self.pcs[self.now] in self.updates:
             at, words = accessed.at[lost], lost % accessed.count * shadow.unit >> 2
-            data = shadow.segment.data[(at * shadow.unit)[:, None] + np.arange(shadow.unit)]
+            data = self.before(shadow.segment, (at * shadow.unit)[:, None] + np.arange(shadow.unit))
             is_lost = is_inside & (data != old).any(axis=1)
             is_lost &= words == winning % accessed.count * shadow.unit >> 2
             for marks in (accessed.marks[lost], winners):
@@ -822,6 +811,11 @@ class RaceCheck(KeptState):
 
     has_tensors: Callable[[int], bool]
     """Returns whether the source of an instruction has tensors; the compiler lets lanes of a wave repeat elements."""
+
+
+def bytes_of(segment: MemorySegment, at: Rows) -> Rows:
+    """Return the bytes of a segment at some places."""
+    return segment.data[at]
 
 
 def _each_once(rows: Rows, others: Rows) -> tuple[Rows, Rows]:

@@ -83,24 +83,27 @@ def _write_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
     if _write_private_row(writer, instruction, shape, registers, is_load=is_load):
         return
     if shape.space == LOCAL and shape.size == 4:
-        find = partial(_local_move, instruction=instruction, shape=shape, is_load=is_load)
+        find = partial(_local_move, instruction=instruction, shape=shape, loads=is_load)
     else:
-        find = partial(_found_move, instruction=instruction, shape=shape, half=half, is_load=is_load)
+        find = partial(_found_move, instruction=instruction, shape=shape, half=half, loads=is_load)
     move = find(writer)
     writer.beside(find, len(registers), is_load=is_load)
+    if not is_load:
+        new = [writer.row(register)[0] for register in registers]
+        writer.change(lambda rows: move(rows, True), len(registers), new, is_high=half == 1)
     writer.end_checks()
-    move([writer.know(register) if is_load else writer.row(register)[0] for register in registers])
+    move([writer.know(register) if is_load else writer.row(register)[0] for register in registers], is_load)
 
 
 def _found_move(
-    writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, half: int | None, *, is_load: bool
+    writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, half: int | None, *, loads: bool
 ) -> Move:
     """Write the search for the places of lanes; return what moves their numbers."""
     places = _places(writer, instruction, shape)
 
-    def move(rows: list[str]) -> None:
+    def move(rows: list[str], is_load: bool) -> None:  # noqa: FBT001 (as in `Move`)
         if shape.size < 4:
-            _move_parts(writer, places.start, shape, rows[0], half, is_load=is_load)
+            _move_parts(writer, places.start, shape, rows[0], half if is_load == loads else None, is_load=is_load)
         else:
             _move_dwords(writer, READ if is_load else WRITE, places, shape.count, rows[0])
 
@@ -113,11 +116,11 @@ def _move_dwords(writer: FormWriter, helper: str, places: _Places, count: int, r
     writer.ir.do(f"call void {writer.helper(helper)}(ptr {places.start}, {numbers})")
 
 
-def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, *, is_load: bool) -> Move:
+def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessShape, *, loads: bool) -> Move:
     """Write the check of dwords of local memory; return what moves them."""
     numbers, whole = writer.row(writer.vector_register(needed(instruction, "addr")))[0], writer.vectors.type(WORD)
     offsets = [writer.number(offset) for offset in local_offsets(instruction, shape)]
-    if is_load:  # it may write the register that has the places
+    if loads:  # it may write the register that has the places
         kept = writer.room("numbers", writer.lanes, "i32")
         writer.ir.do(f"store {whole} {writer.load(whole, numbers, 64)}, ptr {kept}, align 64")
         numbers = kept
@@ -125,7 +128,7 @@ def _local_move(writer: FormWriter, instruction: GpuInstruction, shape: AccessSh
         _check_local(writer, shape, numbers, offset)
         writer.reach(LOCAL, 4 * shape.count, partial(_local_addresses, writer, numbers, offset))
 
-    def move(rows: list[str]) -> None:
+    def move(rows: list[str], is_load: bool) -> None:  # noqa: FBT001 (as in `Move`)
         helper, local = writer.helper(READ_LOCAL if is_load else WRITE_LOCAL), writer.field(Place.LOCAL, "ptr")
         for offset, row in zip(offsets, rows[:: shape.count], strict=True):
             base = writer.at(local, writer.one.resized(offset, WORD, LONG))
@@ -363,11 +366,11 @@ def _write_atomic(writer: FormWriter, instruction: GpuInstruction, shape: Access
     places = _places(writer, instruction, shape)
     _check_alignment(writer, places, shape)
 
-    def find(writer: FormWriter) -> Move:
-        found = _Places(_places(writer, instruction, shape).start, "4")
-        return lambda rows: _move_dwords(writer, READ, found, words, rows[0])
+    def read(writer: FormWriter, places: _Places) -> Move:
+        return lambda rows, _is_load: _move_dwords(writer, READ, _Places(places.start, "4"), words, rows[0])
 
-    writer.beside(find, words, is_load=True)
+    writer.beside(lambda writer: read(writer, _places(writer, instruction, shape)), words, is_load=True)
+    writer.change(lambda rows: read(writer, places)(rows, True), words, [])
     writer.end_checks()
     kind, number = f"u{8 * shape.size}", f"{shape.number}{8 * shape.size}"
     rows = [[writer.row(register + word)[0] for word in range(words)] for register in sources]

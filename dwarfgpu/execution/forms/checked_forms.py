@@ -170,10 +170,10 @@ class CheckedForm(FollowedForm):
         for row in rows:
             self.ir.do(f"store {whole} zeroinitializer, ptr {row}, align 64")
         if is_load:
-            move(rows)
+            move(rows, True)
             self.refuse_unless(self._is_defined([self.load(whole, row, 64) for row in rows]))
         else:
-            self._changes.append(partial(move, rows))
+            self._changes.append(partial(move, rows, False))
 
     def beside_rows(
         self, found: Rows, find: Callable[[FormWriter], Rows | None], registers: list[int], *, is_load: bool

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dwarfgpu.execution.access_shapes import LOCAL
-from dwarfgpu.execution.batch import lane_flags
 from dwarfgpu.execution.checks.findings import RACE, WAIT
+from dwarfgpu.execution.forms.access_log import LoggedAccess, LoggedParts
 from dwarfgpu.execution.forms.form_writer import FormWriter
 from dwarfgpu.execution.forms.layout import LogField, Place
 from dwarfgpu.execution.forms.memory_table import address_of
@@ -21,14 +19,11 @@ from dwarfgpu.execution.forms.stretches import StretchWriter
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
-    from dwarfgpu.execution.forms.ordered_forms import LoggedParts
     from dwarfgpu.execution.forms.program import FormProgram
     from dwarfgpu.execution.forms.wave_states import FormBatch
 
 LOG_WORDS = 1 << 18
-"""The words of a log; behind them there is room for the records of one more load of all waves."""
-HEAD = 4
-"""The words of a record before the addresses: the slot, the executing lanes, the numbers in two counters."""
+"""The words of a log; behind them there is room for the records of one more access of all waves."""
 
 
 class FollowedWaves:
@@ -85,22 +80,11 @@ class AlignedWaves(FollowedWaves):
         return AlignedForm, AlignedForm, {}
 
 
-class LoggedLoad:
-    """Waves as they were when they executed a load that a check is told of later."""
-
-    def __init__(self, batch: FormBatch, executing: Any) -> None:
-        self.waves, self.index, self.count, self.lanes = batch.waves, batch.index, batch.count, batch.lanes
-        is_whole = (executing.view(np.uint64) == (1 << batch.lanes) - 1).all()
-        self.mask = None if is_whole else lane_flags(executing[:, None], batch.lanes)
-        self.local: list[Any] = []
-        self.each_calls = batch.each_calls
-
-
 class OrderedWaves(FollowedWaves):
     """Waves whose accesses and waits are counted."""
 
     _logged: ClassVar[dict[tuple[str, bytes], LoggedParts]] = {}
-    """What loads reach of which the log has records, by their processors and bytes."""
+    """What is known of the accesses in logs, by their processors and bytes."""
 
     def __init__(self, checked: CheckedMemory) -> None:
         self._checked = checked
@@ -126,10 +110,11 @@ class OrderedWaves(FollowedWaves):
     def places(self, count: int) -> list[tuple[Place, Any]]:
         self._told = self._arrays
         if self._checked.looks_for_races:
-            largest = HEAD + 2 * self._checked.lanes
-            self._log = np.zeros(LOG_WORDS + count * largest, np.int64)
+            largest = LoggedParts.most_words(self._checked.lanes, len(self._checked.order.names))
+            log = np.zeros(LOG_WORDS + count * largest + 8, np.int64)
+            self._log = log[-address_of(log) % 64 // 8 :]
             first, full = address_of(self._log), address_of(self._log) + 8 * LOG_WORDS
-            self._ends[:] = first, first, full, full, full + 8 * (count - 1) * largest
+            self._ends[:] = first, first, full, full + 8 * (count - 1) * largest
         named = zip((Place.ISSUED, Place.WAITED, Place.EMPTIED, Place.LATEST_LOADS, Place.LOAD_NUMBERS), self._told,
                     strict=True)  # fmt: skip
         own = np.broadcast_to(np.int64(address_of(self._ends)), count)
@@ -139,27 +124,27 @@ class OrderedWaves(FollowedWaves):
     def settle(self, batch: FormBatch, distance: int) -> None:
         if not all(map(is_, self._arrays, self._told)):  # a checkpoint has been restored
             batch.states.tell(self.places(len(self._told[0])))
-        if self._checked.races.has_late:  # what waves wait for orders their own accesses, so it must not come before
-            self._ends[LogField.FULL_OF_LOCAL // 8] = 0
 
     def drain(self, batch: FormBatch, program: FormProgram) -> bool:
         end, first = self._ends[: LogField.FULL // 8].tolist()
+        if end == first:
+            return False
         self._ends[LogField.NEXT // 8] = first
-        words, count = self._log[: (end - first) // 8].copy(), batch.count  # the check keeps places of reads
-        at, order, processor = 0, self._checked.order, self._checked.machine.device.processor
-        while at < len(words):
-            address = int(program.address_of(int(words[at])))
-            kind, parts = self._logged[processor, self._checked.instruction(address).data]
-            begins = [*accumulate((words for _space, _size, words in parts), initial=HEAD)]
-            rows = words[at : at + begins[-1] * count].reshape(count, -1)
-            at += rows.size
-            load = LoggedLoad(batch, rows[:, 1])
-            reached = [
-                (space, each, rows[:, begin:stop].view(np.uint32 if space == LOCAL else np.uint64))
-                for (space, each, _words), begin, stop in zip(parts, begins[:-1], begins[1:], strict=True)
-            ]
-            self._checked.tell_of_load(load, address, {order.local: rows[:, 3], kind: rows[:, 2]}, reached)
-        return bool(end > first)
+        checked, order, at, accesses = self._checked, self._checked.order, 0, list[LoggedAccess]()
+        kinds, index = len(order.names), batch.index
+        while at < (end - first) // 8:
+            address = int(program.address_of(int(self._log[at])))
+            parts = self._logged[checked.machine.device.processor, checked.instruction(address).data]
+            behind = at + parts.words(batch.lanes, kinds) * batch.count
+            rows = self._log[at:behind].reshape(batch.count, -1)
+            accesses.append(LoggedAccess(batch, address, parts, rows, kinds))
+            at = behind
+        now = order.issued[index].copy(), order.complete[index].copy()
+        for number, access in enumerate(accesses):
+            order.issued[index], order.complete[index] = access.issued, access.complete
+            checked.tell_of_access(access, accesses[number + 1 :])
+        order.issued[index], order.complete[index] = now
+        return True
 
 
 def writers_of(parts: Sequence[Any], checks: frozenset[str]) -> tuple[Any, Any, dict[str, Any]]:

@@ -19,8 +19,8 @@ from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import LlvmText, Vectors
 
-Move = Callable[[list[str]], None]
-"""What writes a move between memory and rows at some places."""
+Move = Callable[[list[str], bool], None]
+"""What writes a move between memory and rows at some places: to the rows if it is a load."""
 Rows = tuple[str, str]
 """Where a row is, and the distance to the next."""
 WORD, LONG = "u32", "u64"
@@ -221,6 +221,12 @@ class FormWriter:
 
     def beside(self, find: Callable[[FormWriter], Move], count: int, *, is_load: bool) -> None:
         """Write the checks of a move of some dwords, which a writer finds: here none."""
+
+    def change(self, read: Callable[[list[str]], None], count: int, new: list[str], *, is_high: bool = False) -> None:
+        """Write what is to be done where some dwords of each lane change, which can be read to rows: here nothing.
+
+        A store has the rows of what is ``new``, maybe in the high halves.
+        """
 
     def beside_rows(
         self, found: Rows, find: Callable[[FormWriter], Rows | None], registers: list[int], *, is_load: bool

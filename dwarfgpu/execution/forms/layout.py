@@ -125,7 +125,7 @@ class Place(IntEnum):
     EMPTIED = 2368
     """Of waves whose accesses are counted: what `KnownOrder` has of each counter."""
     LOG = 2392
-    """Of waves that are checked for races: the log of loads, of which `LogField` says how far it is filled."""
+    """Of waves that are checked for races: the log of accesses, of which `LogField` says how far it is filled."""
     LATEST_LOADS = 2376
     LOAD_NUMBERS = 2384
     """Of waves whose waits are checked: what `WaitCheck` has of each register."""
@@ -138,10 +138,8 @@ class LogField(IntEnum):
     FIRST = 8
     """The addresses of the next record, and of the first one."""
     FULL = 16
-    """From where on waves that are asked refuse a load."""
-    FULL_OF_LOCAL = 24
-    """The same of loads that may be of local memory."""
-    END = 32
+    """From where on waves that are asked refuse an access."""
+    END = 24
     """Where there is no room for one more record."""
 
 

@@ -1,8 +1,8 @@
 """Forms of waves that are checked for races and waits: what they access is counted, and what they have waited for.
 
 The numbers are those of the checks themselves, in their arrays. A form refuses registers whose loads are not complete,
-and, where races are looked for, all that orders waves or may be seen by others: stores, atomic operations, invalidates.
-Python executes these. Loads are written to a log, of which the check is told before anything changes the order.
+and, where races are looked for, all that orders waves: barriers, write-backs, invalidates. Python executes these.
+Accesses are written to a log, of which the check is told before anything changes the order.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
+from dwarfgpu.execution.access_shapes import BUFFER, LOCAL, SCRATCH
 from dwarfgpu.execution.checks.align_check import multiple
 from dwarfgpu.execution.checks.wait_check import NUMBER_BITS
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.forms.access_log import LoggedParts, head_of
 from dwarfgpu.execution.forms.followed_forms import runs
 from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
 from dwarfgpu.execution.forms.layout import NUMBERS, LogField, Place, Rule
@@ -26,9 +27,6 @@ from dwarfgpu.isa.memory_actions import MemoryAction, action_of, needed_register
 if TYPE_CHECKING:
     from dwarfgpu.execution.checks.checked_memory import CheckedMemory
 
-LoggedParts = tuple[int, tuple[tuple[str, int, int], ...]]
-"""What is known of a load in the log: its counter, and for each space that it reaches the name (none if a wave has one
-address), the bytes, and how many words of a record its addresses take; those of local memory have 32 bits."""
 PACKED = 3
 """The rows of registers that one number of a slot has; the last one must be below 1,024."""
 _ROW_BITS, _MOST_LAST = 11, 1 << 10
@@ -93,6 +91,7 @@ class OrderedForm(FormWriter):
         checked, action = self._checked, action_of(instruction, self.generation)
         self._action, self._is_jump = action, instruction.name in CALLS | JUMPS
         self._reached: list[tuple[str, int, int, str]] = []
+        self._changed: tuple[Callable[[list[str]], None], int, list[str], bool] | None = None
         self._code, self._is_logged = (self.processor, instruction.data), checked.is_logged(instruction, action)
         if not action.is_by_descriptor and checked.is_told(instruction, action):
             raise UnknownInstruction(f"{instruction.mnemonic}, of which checks are told")
@@ -122,48 +121,67 @@ class OrderedForm(FormWriter):
         return super().resolved_word(address, size)
 
     def change_calls(self, instruction: GpuInstruction, target: str) -> None:
-        """Let Python execute calls and returns behind loads, of which it then says what calls waves were in."""
+        """Let Python execute calls and returns behind accesses, of which it then says what calls waves were in."""
         super().change_calls(instruction, target)
         if self._checked.looks_for_races:
             log = self.field(Place.LOG, "ptr")
             ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, LogField.FIRST))
             self.refuse_unless(self.one.operate("icmp eq", LONG, *ends))
 
+    def change(self, read: Callable[[list[str]], None], count: int, new: list[str], *, is_high: bool = False) -> None:
+        super().change(read, count, new, is_high=is_high)
+        self._changed = read, count, new, is_high
+
     def _log_access(self, space: str, size: int, addresses: str) -> None:
-        """Write that waves that are asked refuse a load for which the log has no room; it gets a record later."""
+        """Write that waves that are asked refuse an access for which the log has no room; it gets a record later."""
         words = (self.lanes // 2 if space == LOCAL else self.lanes) if space else 1
         self._reached.append((space, size, words, addresses))
         if len(self._reached) > 1:
             return
         self._changes.append(self._write_record)
-        log, full = self.field(Place.LOG, "ptr"), LogField.FULL_OF_LOCAL if space in (LOCAL, FLAT) else LogField.FULL
-        next_, *ends = (
-            self.load("i64", self.at(log, str(int(each))), 8) for each in (LogField.NEXT, full, LogField.END)
-        )
+        log = self.field(Place.LOG, "ptr")
+        fields = LogField.NEXT, LogField.FULL, LogField.END
+        next_, *ends = (self.load("i64", self.at(log, str(int(each))), 8) for each in fields)
         has_room, has_end = (self.one.operate("icmp ult", LONG, next_, end) for end in ends)
         self.refuse_unless(self.one.operate("or", FLAG, has_room, self.one.operate("xor", FLAG, "%probe", "true")))
         self.refuse_unless(has_end)  # a wave that runs alone is not asked
 
     def _write_record(self) -> None:
-        """Write a record of a load: the slot, what executes, the numbers of the access, and where lanes reach."""
-        order, log = self._checked.order, self.field(Place.LOG, "ptr")
-        kinds = [*map(order.names.index, self._action.counters)]
+        """Write a record of an access: the slot, what executes, how much the wave has issued and how much is complete.
+
+        Behind these are where lanes reach, what was there if they change it, and what they store. Each part begins at a
+        multiple of 64 bytes.
+        """
+        log, kinds, place = self.field(Place.LOG, "ptr"), len(self._checked.order.names), 16
         next_ = self.at(log, str(int(LogField.NEXT)))
         record = self.ir.put(f"inttoptr i64 {self.load('i64', next_, 8)} to ptr")
-        numbers = [self.ir.put(f"ptrtoint ptr {self.slot} to i64"), self.active_lanes()]
-        # the access has been counted already
-        numbers += [self.load("i64", self._numbers(Place.ISSUED, kind), 8) for kind in (kinds[0], order.local)]
-        for number, value in enumerate(numbers):
-            self._store(self.at(record, str(8 * number)), value)
-        place = 8 * len(numbers)
+        self._store(record, self.ir.put(f"ptrtoint ptr {self.slot} to i64"))
+        self._store(self.at(record, "8"), self.active_lanes())
+        for each in (Place.ISSUED, Place.WAITED):  # the access has been counted already
+            wide = self.load(f"<{kinds} x i64>", self.field(each, "ptr"), 8)
+            value = self.ir.put(f"trunc <{kinds} x i64> {wide} to <{kinds} x i32>")
+            self.ir.do(f"store <{kinds} x i32> {value}, ptr {self.at(record, str(place))}, align 4")
+            place += 4 * kinds
+        place = 8 * head_of(kinds)
         for space, _size, words, addresses in self._reached:
             vectors, kind = self.vectors if space else self.one, WORD if space == LOCAL else LONG
             value = f"{vectors.type(kind)} {vectors.resized(addresses, LONG, kind)}"
-            self.ir.do(f"store {value}, ptr {self.at(record, str(place))}, align 8")
+            self.ir.do(f"store {value}, ptr {self.at(record, str(place))}, align 64")
             place += 8 * words
-        behind = self.ir.put(f"ptrtoint ptr {self.at(record, str(place))} to i64")
+        read, count, new, is_high = self._changed or (None, 0, [], False)
+        rows = [self.at(record, str(place + 4 * self.lanes * number)) for number in range(count + len(new))]
+        if read is not None:
+            read(rows[:count])
+        for row, register in zip(rows[count:], new, strict=True):
+            value = self.load(self.vectors.type(WORD), register, 64)
+            value = self.vectors.operate("lshr", WORD, value, self.vectors.constant(16, WORD)) if is_high else value
+            self.ir.do(f"store {self.vectors.type(WORD)} {value}, ptr {row}, align 64")
+        parts = LoggedParts(tuple(each[:-1] for each in self._reached), count, len(new) > 0)
+        if parts.words(self.lanes, kinds) > LoggedParts.most_words(self.lanes, kinds):
+            raise UnknownInstruction("an access whose record would be too long")
+        behind = self.ir.put(f"ptrtoint ptr {self.at(record, str(8 * parts.words(self.lanes, kinds)))} to i64")
         self._store(next_, behind)
-        self._logged[self._code] = kinds[0], tuple(each[:-1] for each in self._reached)
+        self._logged[self._code] = parts
 
     def _needed(self, instruction: GpuInstruction, action: MemoryAction) -> list[int]:
         """Return the rows of the registers whose loads must be complete."""
