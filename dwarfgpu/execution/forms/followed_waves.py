@@ -83,8 +83,8 @@ class AlignedWaves(FollowedWaves):
 class OrderedWaves(FollowedWaves):
     """Waves whose accesses and waits are counted."""
 
-    _logged: ClassVar[dict[tuple[str, bytes], LoggedParts]] = {}
-    """What is known of the accesses in logs, by their processors and bytes."""
+    _logged: ClassVar[dict[tuple[str, int, bytes], LoggedParts]] = {}
+    """What is known of the accesses in logs, by processor, the lanes of a wave, and the bytes of the instruction."""
 
     def __init__(self, checked: CheckedMemory) -> None:
         self._checked = checked
@@ -134,7 +134,7 @@ class OrderedWaves(FollowedWaves):
         kinds, index = len(order.names), batch.index
         while at < (end - first) // 8:
             address = int(program.address_of(int(self._log[at])))
-            parts = self._logged[checked.machine.device.processor, checked.instruction(address).data]
+            parts = self._logged[checked.machine.device.processor, batch.lanes, checked.instruction(address).data]
             behind = at + parts.words(batch.lanes, kinds) * batch.count
             rows = self._log[at:behind].reshape(batch.count, -1)
             accesses.append(LoggedAccess(batch, address, parts, rows, kinds))

@@ -80,7 +80,9 @@ WAITS_DECLARED = {IS_COMPLETE: f"declare i1 @{IS_COMPLETE}(ptr, i64)"}
 class OrderedForm(FormWriter):
     """Writes the form of an instruction of such waves."""
 
-    def __init__(self, *, checked: CheckedMemory, logged: dict[tuple[str, bytes], LoggedParts], **options: Any) -> None:
+    def __init__(
+        self, *, checked: CheckedMemory, logged: dict[tuple[str, int, bytes], LoggedParts], **options: Any
+    ) -> None:
         super().__init__(**options)
         self._checked, self._logged = checked, logged
         self._action = MemoryAction()
@@ -92,7 +94,8 @@ class OrderedForm(FormWriter):
         self._action, self._is_jump = action, instruction.name in CALLS | JUMPS
         self._reached: list[tuple[str, int, int, str]] = []
         self._changed: tuple[Callable[[list[str]], None], int, list[str], bool] | None = None
-        self._code, self._is_logged = (self.processor, instruction.data), checked.is_logged(instruction, action)
+        self._code = self.processor, self.lanes, instruction.data
+        self._is_logged = checked.is_logged(instruction, action)
         if not action.is_by_descriptor and checked.is_told(instruction, action):
             raise UnknownInstruction(f"{instruction.mnemonic}, of which checks are told")
         if any(each not in checked.order.names for each in (*action.counters, *(name for name, _left in action.waits))):

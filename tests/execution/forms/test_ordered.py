@@ -65,6 +65,12 @@ def test_an_access_finds_what_those_before_have_left(require_tool, tmp_path, mon
         assert_all_same(path, kernel, ["zeros(1024)", numbers], check, grid=(512,), work_group=(128,))
 
 
+def test_waves_of_both_sizes_have_the_same_code(require_tool, tmp_path):
+    for target in ("gfx1100", "gfx1100-64", "gfx1100"):
+        path = pair_build(require_tool("clang-22"), tmp_path, "logged.cl", target, "O0")
+        checked(path, "counted", 1 << 16, ["zeros(512)", "arange(512)"], "race", grid=(512,), work_group=(128,))
+
+
 def test_loads_know_the_calls_that_they_are_in(require_tool, tmp_path):
     text = """int __attribute__((noinline)) loaded(global int *at) { return *at; }
     kernel void neighbours(global int *out) {
