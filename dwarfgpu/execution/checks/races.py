@@ -128,8 +128,11 @@ class Shadow(KeptState):
         self.listed: list[ListedRead] = []
         self.listed_bytes = 0
         count = 1 if groups is None else int(groups.max(initial=0)) + 1
-        self.written, self.read = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        """The latest rows that write and that read, by work-group; all of global memory is one."""
+        self.written, self.stored, self.read = (np.zeros(count, np.int64) for _ in range(3))
+        """The latest rows that write, that do so without an atomic operation, and that read, by work-group.
+
+        All of global memory is one.
+        """
 
     @property
     def is_local(self) -> bool:
@@ -196,7 +199,8 @@ class RaceCheck(KeptState):
         """Pairs of rows of a wave whose later one reads what the earlier one has written."""
         self.places: Counter[int] = Counter()
         """By segment, how many places the instruction has accessed."""
-        self.place = 0
+        self.place, self.raced = 0, False
+        """Of the latest write: the number of its place, and whether it may have raced."""
         self.most_rows = MANY_ROWS
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
@@ -306,7 +310,8 @@ class RaceCheck(KeptState):
         self.kind = MARK if len(kept) < MOST_ROWS else np.int64
         for shadow in self.shadows.values():
             shadow.change(lambda column: (before[column >> LANE_BITS] << LANE_BITS | column & LANE).astype(self.kind))
-            shadow.written, shadow.read = before[shadow.written + 1] - 1, before[shadow.read + 1] - 1
+            rows = shadow.written, shadow.stored, shadow.read
+            shadow.written, shadow.stored, shadow.read = (before[each + 1] - 1 for each in rows)
         self.told = [(int(before[first]), release) for first, release in self.told]
         self.order.number_anew(before)
         self.most_rows = max(MANY_ROWS, 2 * len(kept))
@@ -380,13 +385,15 @@ class RaceCheck(KeptState):
                 if ends:
                     yield start + min(ends) * shadow.unit, start + (max(ends) + 1) * shadow.unit, action
 
-    def _may_race(self, shadow: Shadow, *, is_write: bool) -> bool:
+    def _may_race(self, shadow: Shadow, action: str) -> bool:
         """Return whether not all earlier writes are before what waves do, or, of a write, not all accesses."""
+        is_write = action != READ
         if shadow.groups is None:
             return bool(shadow.written[0] or (is_write and shadow.read[0]))
         if self._is_in_turn:
             return False
-        latest, floor = np.maximum(shadow.written, shadow.read * is_write), self.order.floor[:, 0]
+        written = shadow.written if action != ATOMIC or any(self.releases) else shadow.stored
+        latest, floor = np.maximum(written, shadow.read * is_write), self.order.floor[:, 0]
         return bool(latest.max() >= floor.min() and (latest[shadow.groups[self.waves]] >= floor[self.waves]).any())
 
     @property
@@ -401,7 +408,7 @@ class RaceCheck(KeptState):
             latest = self.latest.setdefault((self.pcs[self.now], shadow.segment.start), [])
             latest.append((self.place, read))
             del latest[:-MOST_LISTED]
-        if self._may_race(shadow, is_write=False):
+        if self._may_race(shadow, READ):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
             self._synchronize_own()
         if shadow.is_local and self._is_in_turn:
@@ -409,11 +416,17 @@ class RaceCheck(KeptState):
         shadow.read[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
         shadow.listed.append(read)
         shadow.listed_bytes += LEAST_LISTED if read.places is None else read.places.nbytes
+        if shadow.is_local and len(shadow.listed) >= MOST_LISTED:
+            self._forget_ordered_reads(shadow)
         if len(shadow.listed) >= MOST_LISTED if shadow.is_local else shadow.listed_bytes > LISTED_BYTES:
             self._mark_listed(shadow)
 
     def _write(self, shadow: Shadow, write: ListedRead, action: str, new: Callable[[], Rows] | None) -> None:
-        may_race = self._may_race(shadow, is_write=True)
+        may_race = self._may_race(shadow, action)
+        if may_race and shadow.is_local and self.place and not self.raced:  # only with the other place, if they meet
+            own = shadow.write[self._accessed(shadow, write, action).at] >> LANE_BITS
+            may_race = bool((own >= self.first).any())
+        self.raced = may_race
         if may_race:
             self._mark_listed(shadow)
         accessed = self._accessed(shadow, write, action, new)
@@ -427,7 +440,10 @@ class RaceCheck(KeptState):
         shadow.write[accessed.at] = accessed.marks
         if action == WRITE and shadow.plain is not None:
             shadow.plain[accessed.at] = accessed.marks
-        shadow.written[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
+        groups = 0 if shadow.groups is None else shadow.groups[self.waves]
+        shadow.written[groups] = self.order.rows - 1
+        if action == WRITE:
+            shadow.stored[groups] = self.order.rows - 1
         if not isinstance(accessed.at, slice):
             self._compare_lanes(shadow, accessed)
         self._synchronize_own()
@@ -480,11 +496,8 @@ class RaceCheck(KeptState):
 
     def _mark_listed(self, shadow: Shadow) -> None:
         """Give the reads that are listed their marks, besides those that are before all that comes."""
+        self._forget_ordered_reads(shadow)
         listed, shadow.listed, shadow.listed_bytes = shadow.listed, [], 0
-        if shadow.groups is not None and listed:
-            floors, known = self.order.lowest_floors()[shadow.groups], self.order.least_known()
-            late = (each for each in listed if each.first + len(each.waves) > floors.min())
-            listed = [each for each in late if self._may_be_open(each, floors[each.waves], known[each.waves])]
         count = (2 if shadow.is_local else 3) + self.looks_in_waves
         if listed and not shadow.reads:
             shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(count)]
@@ -506,6 +519,13 @@ class RaceCheck(KeptState):
             else:
                 self._mark(shadow, accessed)
         self._mark_group(shadow, group)
+
+    def _forget_ordered_reads(self, shadow: Shadow) -> None:
+        """Forget the listed reads of local memory that are before all that comes."""
+        if shadow.groups is not None and shadow.listed:
+            floors, known = self.order.lowest_floors()[shadow.groups], self.order.least_known()
+            late = (each for each in shadow.listed if each.first + len(each.waves) > floors.min())
+            shadow.listed = [each for each in late if self._may_be_open(each, floors[each.waves], known[each.waves])]
 
     def _narrowed(self, read: ListedRead) -> ListedRead:
         """Return a read with two lanes of each wave if all lanes read the same: earlier ones would leave no mark."""
