@@ -371,12 +371,12 @@ class CheckedMemory(MemoryAccess):
         """Return whether a check can be told of an access later."""
         return bool(action.operation) and not action.is_direct and self._may_race(instruction, action)
 
-    def tell_of_access(self, access: Any, later: Sequence[Any]) -> None:
-        """Tell the check of races of a logged access that waves have done, and others ``later``.
+    def tell_of_access(self, accesses: Sequence[Any], index: int) -> None:
+        """Tell the check of races of one of the logged accesses that waves have done.
 
         What the check knows of their order is as it was then.
         """
-        address = access.address
+        access, address = accesses[index], accesses[index].address
         if address not in self._sites:
             instruction = self.instruction(address)
             self._sites[address] = self._site(instruction, actions.action_of(instruction, self.generation), address)
@@ -384,13 +384,13 @@ class CheckedMemory(MemoryAccess):
         others = self.bounds, self.align
         self.bounds = self.align = None  # they have looked at it already
         try:
-            for number, (space, size, places) in enumerate(access.parts):
-                self.races.before = partial(self._before, [(access, number), *((each, 0) for each in later)])
+            for number, (space, size, places, distance) in enumerate(access.parts):
+                self.races.before = partial(self._before, accesses, index, number)
                 new = partial(access.changes, number, is_new=True) if access.does == WRITE else None
                 if not space:
                     self._wave_access(GLOBAL, places, size, "load")
                 elif space == LOCAL and not size & 3:
-                    first = (self.group_of[access.waves] * self.local_size)[:, None]
+                    first = (self.group_of[access.waves] * self.local_size)[:, None] + distance
                     self.races.access_places(self.local, places, first, access.mask, size, access.does, new)
                 else:
                     for place in self._places_of(access, number):
@@ -400,17 +400,18 @@ class CheckedMemory(MemoryAccess):
             self.races.before = bytes_of
 
     def _places_of(self, access: Any, number: int) -> list[Place]:
-        space, size, places = access.parts[number]
-        return self._places(access, space, places.astype(np.int64) if space == LOCAL else places, size)
+        space, size, places, distance = access.parts[number]
+        return self._places(access, space, places.astype(np.int64) + distance if space == LOCAL else places, size)
 
-    def _before(self, changes: Sequence[tuple[Any, int]], segment: MemorySegment, at: Lanes) -> Lanes:
-        """Return bytes as they were before some accesses, of each from one of its parts on."""
+    def _before(self, accesses: Sequence[Any], now: int, part: int, segment: MemorySegment, at: Lanes) -> Lanes:
+        """Return bytes as they were before a part of one of some accesses."""
         places, which = np.unique(at, return_inverse=True)
         found = segment.data[places]
-        for access, first in reversed([each for each in changes if each[0].does != READ]):
-            for number in range(len(access.parts) - 1, first - 1, -1):
-                old = access.changes(number, is_new=False)
-                for other, mask, offsets in self._places_of(access, number):
+        for number in range(len(accesses) - 1, now - 1, -1):
+            access, first = accesses[number], part if number == now else 0
+            for changed in range(len(access.parts) - 1, first - 1, -1) if access.does != READ else ():
+                old = access.changes(changed, is_new=False)
+                for other, mask, offsets in self._places_of(access, changed):
                     if other is segment:
                         lanes = slice(None) if mask is None else mask
                         own = (offsets[lanes].reshape(-1, 1) + np.arange(old.shape[2])).reshape(-1)[::-1]

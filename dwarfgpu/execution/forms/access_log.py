@@ -28,11 +28,9 @@ def head_of(kinds: int) -> int:
 class LoggedParts:
     """What is known of an access in the log."""
 
-    reached: tuple[tuple[str, int, int], ...]
-    """For each space the name (none if a wave has one address), the bytes, and the words of the addresses of lanes.
-
-    Addresses of local memory have 32 bits.
-    """
+    reached: tuple[tuple[str, int, int, int], ...]
+    """For each space the name (none if a wave has one address), the bytes, the words of the addresses of lanes, and how
+    far these are from the first ones if there are none of its own. Addresses of local memory have 32 bits."""
     changed: int
     """The dwords of each lane that it changes; the record has what they were."""
     is_store: bool
@@ -41,12 +39,12 @@ class LoggedParts:
     def words(self, lanes: int, kinds: int) -> int:
         """Return how many words a record has."""
         rows = self.changed * (1 + self.is_store) * lanes // 2
-        return -(-(head_of(kinds) + sum(words for *_, words in self.reached) + rows) // 8) * 8
+        return -(-(head_of(kinds) + sum(words for _space, _size, words, _distance in self.reached) + rows) // 8) * 8
 
     @classmethod
     def most_words(cls, lanes: int, kinds: int) -> int:
         """Return how many the longest record has, that of a store of four dwords."""
-        return cls((("", 0, lanes),), 4, is_store=True).words(lanes, kinds)
+        return cls((("", 0, lanes, 0),), 4, is_store=True).words(lanes, kinds)
 
 
 class LoggedAccess:
@@ -61,14 +59,16 @@ class LoggedAccess:
         self.each_calls, self.address = batch.each_calls, address
         numbers = rows[:, 2 : 2 + kinds].view(np.int32)
         self.issued, self.complete = numbers[:, :kinds], numbers[:, kinds:]
-        self.parts: list[tuple[str, int, Any]] = []
-        """The space, the bytes, and where lanes reach."""
+        self.parts: list[tuple[str, int, Any, int]] = []
+        """The space, the bytes, and where lanes reach, a distance from some places."""
         self.does = WRITE if parts.is_store else ATOMIC if parts.changed else READ
         at = head_of(kinds)
-        for space, size, words in parts.reached:
-            places = rows[:, at : at + words].view(np.uint32 if space == LOCAL else np.uint64)
-            is_kept = space == LOCAL and not parts.changed  # the check keeps places of reads
-            self.parts.append((space, size, places.copy() if is_kept else places))
+        places: Any = None
+        for space, size, words, distance in parts.reached:
+            if words:
+                places = rows[:, at : at + words].view(np.uint32 if space == LOCAL else np.uint64)
+                places = places.copy() if space == LOCAL and not parts.changed else places  # the check keeps reads
+            self.parts.append((space, size, places, distance))
             at += words
         self._rows, self._changed = rows[:, at:].view(np.uint32), parts.changed
 

@@ -142,7 +142,7 @@ class OrderedWaves(FollowedWaves):
         now = order.issued[index].copy(), order.complete[index].copy()
         for number, access in enumerate(accesses):
             order.issued[index], order.complete[index] = access.issued, access.complete
-            checked.tell_of_access(access, accesses[number + 1 :])
+            checked.tell_of_access(accesses, number)
         order.issued[index], order.complete[index] = now
         return True
 

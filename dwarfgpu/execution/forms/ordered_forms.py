@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.execution.access_shapes import BUFFER, LOCAL, SCRATCH
+from dwarfgpu.execution.access_shapes import BUFFER, LOCAL, SCRATCH, shape_of
 from dwarfgpu.execution.checks.align_check import multiple
 from dwarfgpu.execution.checks.wait_check import NUMBER_BITS
 from dwarfgpu.execution.faults import UnknownInstruction
@@ -20,6 +20,7 @@ from dwarfgpu.execution.forms.form_writer import LONG, LOW, WORD, FormWriter
 from dwarfgpu.execution.forms.layout import NUMBERS, LogField, Place, Rule
 from dwarfgpu.execution.forms.memory_functions import load
 from dwarfgpu.execution.forms.stretches import StretchPart, StretchWriter
+from dwarfgpu.execution.memory_access import local_offsets
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 from dwarfgpu.isa.memory_actions import MemoryAction, action_of, needed_registers
@@ -92,7 +93,8 @@ class OrderedForm(FormWriter):
         super().begin(instruction)
         checked, action = self._checked, action_of(instruction, self.generation)
         self._action, self._is_jump = action, instruction.name in CALLS | JUMPS
-        self._reached: list[tuple[str, int, int, str]] = []
+        self._reached: list[tuple[str, int, int, int]] = []
+        self._addresses, self._instruction = "", instruction
         self._changed: tuple[Callable[[list[str]], None], int, list[str], bool] | None = None
         self._code = self.processor, self.lanes, instruction.data
         self._is_logged = checked.is_logged(instruction, action)
@@ -116,7 +118,13 @@ class OrderedForm(FormWriter):
             return
         if not self._is_logged:
             raise UnknownInstruction("an access of which checks are told")
-        self._log_access(space, size, addresses())
+        if not self._reached:
+            self._log_access(space, size, addresses())
+        else:  # the second place in local memory
+            shape = shape_of(self._instruction.name)
+            assert shape is not None  # noqa: S101 (it is an access)
+            first, second = local_offsets(self._instruction, shape)
+            self._reached.append((space, size, 0, second - first))
 
     def resolved_word(self, address: str, size: int) -> str:
         if self._is_logged:
@@ -138,9 +146,8 @@ class OrderedForm(FormWriter):
     def _log_access(self, space: str, size: int, addresses: str) -> None:
         """Write that waves that are asked refuse an access for which the log has no room; it gets a record later."""
         words = (self.lanes // 2 if space == LOCAL else self.lanes) if space else 1
-        self._reached.append((space, size, words, addresses))
-        if len(self._reached) > 1:
-            return
+        self._reached.append((space, size, words, 0))
+        self._addresses = addresses
         self._changes.append(self._write_record)
         log = self.field(Place.LOG, "ptr")
         fields = LogField.NEXT, LogField.FULL, LogField.END
@@ -166,11 +173,11 @@ class OrderedForm(FormWriter):
             self.ir.do(f"store <{kinds} x i32> {value}, ptr {self.at(record, str(place))}, align 4")
             place += 4 * kinds
         place = 8 * head_of(kinds)
-        for space, _size, words, addresses in self._reached:
-            vectors, kind = self.vectors if space else self.one, WORD if space == LOCAL else LONG
-            value = f"{vectors.type(kind)} {vectors.resized(addresses, LONG, kind)}"
-            self.ir.do(f"store {value}, ptr {self.at(record, str(place))}, align 64")
-            place += 8 * words
+        space, _size, words, _distance = self._reached[0]
+        vectors, kind = self.vectors if space else self.one, WORD if space == LOCAL else LONG
+        value = f"{vectors.type(kind)} {vectors.resized(self._addresses, LONG, kind)}"
+        self.ir.do(f"store {value}, ptr {self.at(record, str(place))}, align 64")
+        place += 8 * words
         read, count, new, is_high = self._changed or (None, 0, [], False)
         rows = [self.at(record, str(place + 4 * self.lanes * number)) for number in range(count + len(new))]
         if read is not None:
@@ -179,7 +186,7 @@ class OrderedForm(FormWriter):
             value = self.load(self.vectors.type(WORD), register, 64)
             value = self.vectors.operate("lshr", WORD, value, self.vectors.constant(16, WORD)) if is_high else value
             self.ir.do(f"store {self.vectors.type(WORD)} {value}, ptr {row}, align 64")
-        parts = LoggedParts(tuple(each[:-1] for each in self._reached), count, len(new) > 0)
+        parts = LoggedParts(tuple(self._reached), count, len(new) > 0)
         if parts.words(self.lanes, kinds) > LoggedParts.most_words(self.lanes, kinds):
             raise UnknownInstruction("an access whose record would be too long")
         behind = self.ir.put(f"ptrtoint ptr {self.at(record, str(8 * parts.words(self.lanes, kinds)))} to i64")
