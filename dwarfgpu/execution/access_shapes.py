@@ -190,6 +190,22 @@ TWO_SOURCES: dict[str, Any] = {
 """The same of operations that have two numbers from each lane."""
 
 
+def _compared(numbers: Lanes, compared: Lanes) -> list[int]:
+    found: list[int] = numbers[:1].tolist()
+    for new, expected in zip(numbers[1:].tolist(), compared.tolist(), strict=True):
+        found.append(new if found[-1] == expected else found[-1])
+    return found
+
+
+_IN_A_ROW: dict[str, Any] = {
+    "add": np.add, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "min": np.minimum,
+    "max": np.maximum, "cmpswap": _compared, "cmpst": _compared,
+}  # fmt: skip
+"""The numbers at one place, of the first and of what lanes give: those of all actions but sums are whole numbers."""
+FEW_PLACES = 16
+"""The places that are changed one after the other, else lane after lane: contended ones have very many lanes."""
+
+
 def changed_in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
     """Do an atomic operation for each lane; of lanes at one place, in their order. Return the old numbers."""
     typed = view.view(f"{shape.number}{shape.size}")
@@ -211,6 +227,15 @@ def changed_in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, ot
         raw[order] = before + np.repeat(typed[placed[firsts]] - before[firsts], counts)
         lasts = firsts + counts - 1
         typed[placed[lasts]] = raw[order[lasts]] + data[order[lasts]]
+        return old
+    if len(firsts) <= FEW_PLACES and (
+        shape.action == "add" or (typed.dtype.kind in "ui" and shape.action in _IN_A_ROW)
+    ):
+        for lanes in np.split(order, firsts[1:]):
+            place, change = index[lanes[0]], _IN_A_ROW[shape.action]
+            numbers = np.append(typed[place], data[lanes])
+            found = change.accumulate(numbers) if other is None else change(numbers, other[lanes])
+            raw[lanes], typed[place] = found[:-1], found[-1]
         return old
     for turn in range(int(counts.max())):
         lanes = order[firsts[counts > turn] + turn]

@@ -115,15 +115,16 @@ IN_TURN = [(action, "u") for action in (*ACTIONS, *TWO_SOURCES) if not action.st
 
 
 @pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize("places", [[0, 0, 0, 5, 6, 9], range(40)], ids=["few", "many"])
 @pytest.mark.parametrize("action, number", IN_TURN)
-def test_lanes_at_one_place_change_it_in_their_order(action, number, size):
+def test_lanes_at_one_place_change_it_in_their_order(action, number, places, size):
     random, shape = np.random.default_rng(size), AccessShape(action, "global", size, number=number)
     count, word = 200, np.dtype(f"u{size}")
-    index = random.choice([0, 0, 0, 5, 6, 9], count)
+    index = random.choice(places, count)
     numbers = [random.integers(0, 4 if action in TWO_SOURCES else 1 << 30, count) for _ in range(2)]
     numbers = [(each / 7 if number == "f" else each).astype(f"{number}{size}").view(word) for each in numbers]
     other = numbers[1] if action in TWO_SOURCES else None
-    together, one_by_one = (np.arange(10, dtype=word) for _ in range(2))
+    together, one_by_one = (np.arange(40, dtype=word) for _ in range(2))
     old = changed_in_turn(together, index, shape, numbers[0], other)
     for lane in range(count):
         rows = slice(lane, lane + 1)
