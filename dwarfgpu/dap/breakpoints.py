@@ -15,7 +15,7 @@ from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATC
 from dwarfgpu.execution.checks.findings import CHECKS
 from dwarfgpu.execution.control.debugging import watched_object
 from dwarfgpu.immutable import define, frozen
-from dwarfgpu.questions.breakpoints import set_watchpoint
+from dwarfgpu.questions.breakpoints import OF_HOST, set_watchpoint
 from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.values import LogText
 from dwarfgpu.render.lanes import stop_text
@@ -83,7 +83,7 @@ class ClientPoint:
     wish: PointWish
     point: Breakpoint | None = None
     message: str | None = None
-    """Why it is not set."""
+    """Why it is not set, or which calls stop there."""
 
 
 class ClientPoints:
@@ -121,32 +121,37 @@ class ClientPoints:
         session, wish = self._session, wanted.wish
         try:
             rule = hit_rule(wish.hits)
-            point = self._later(wish) if session.debugger.attached is None else self._now(session.debugging, wish)
+            wanted.message = None
+            point = self._later(wanted) if session.debugger.attached is None else self._now(session.debugging, wanted)
             if point is not None:
                 point.hit_rule = rule
-            wanted.point, wanted.message = point, None if point else "it is set when the kernel is launched"
+            else:
+                wanted.message = "it is set when the kernel is launched"
+            wanted.point = point
         except DwarfGpuError as error:
             wanted.message = error.message
 
-    def _now(self, debugging: Debugging, wish: PointWish) -> Breakpoint:
-        if wish.kind == DATA:
-            return self._watch(debugging, wish)
+    def _now(self, debugging: Debugging, wanted: ClientPoint) -> Breakpoint:
+        if wanted.wish.kind == DATA:
+            return self._watch(debugging, wanted.wish)
         try:
-            return self._break(debugging, wish)
+            return self._break(debugging, wanted.wish)
         except DwarfGpuError:
-            point = self._later(wish)
+            point = self._later(wanted)
             if point is None:
                 raise
             return point
 
-    def _later(self, wish: PointWish) -> Breakpoint | None:
+    def _later(self, wanted: ClientPoint) -> Breakpoint | None:
         """Return a breakpoint of a whole program, at a line of the host or in a kernel that is not launched yet."""
-        run = self._session.debugger.state_of(KernelRun)
+        wish, run = wanted.wish, self._session.debugger.state_of(KernelRun)
         if run.whole is None or wish.kind not in (LINE, FUNCTION) or wish.log is not None:
             return None
         place = self._place(wish)
-        if run.whole.is_of_host(place) is None:
+        is_of_host = run.whole.is_of_host(place)
+        if is_of_host is None:
             raise NotFound("no_symbol", f"neither a kernel nor the program has code at {place}")
+        wanted.message = f"this {OF_HOST}" if is_of_host else None
         point = run.points.add(BREAK, place)
         point.condition = wish.condition
         return point
@@ -193,16 +198,10 @@ class ClientPoints:
             for each in self.all():
                 self._forget(each)
 
-    def renew(self) -> None:
-        """Set all of them in a kernel that was launched, and tell the client."""
+    def renew(self, *, only_missing: bool = False) -> None:
+        """Set all of them, or those that no launch of a program had a place for so far, and tell the client."""
         for each in self.all():
-            self._set(each)
-            self._session.wire.event("breakpoint", {"reason": "changed", "breakpoint": self.body(each)})
-
-    def complete(self) -> None:
-        """Set those that no launch of a program had a place for so far, and tell the client."""
-        for each in self.all():
-            if each.point is None:
+            if each.point is None or not only_missing:
                 self._set(each)
                 self._session.wire.event("breakpoint", {"reason": "changed", "breakpoint": self.body(each)})
 
@@ -219,8 +218,8 @@ class ClientPoints:
         """Return a breakpoint as the protocol has it."""
         body: Json = {"id": known.number, "verified": known.point is not None}
         if known.message is not None:
-            is_early = self._session.debugger.attached is None
-            return body | {"message": known.message, "reason": "pending" if is_early else "failed"}
+            why = "pending" if self._session.debugger.attached is None else "failed"
+            return body | {"message": known.message} | ({} if known.point else {"reason": why})
         if known.point is not None and known.point.addresses:
             address = known.point.addresses[0]
             body["instructionReference"] = f"{address:#x}"

@@ -105,7 +105,7 @@ def _next_launch(session: DebugSession, output: ProgramOutput) -> bool:
 def _begin_launch(session: DebugSession, running: Running) -> None:
     begin_threads(session, running.launched)
     assert session.points is not None  # noqa: S101 (since the program was started)
-    session.points.complete()
+    session.points.renew(only_missing=True)
 
 
 def _go_back(session: DebugSession, debugging: Debugging) -> Halt:

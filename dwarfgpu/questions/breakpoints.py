@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
 
 _IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")
+OF_HOST = "is code of the host, which stops only at calls of HIP or OpenCL; kernels stop at every line"
 
 
 # --- Breakpoints ------------------------------------------------------------------------------------------------------
@@ -44,8 +45,7 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
             raise UsageError(f"neither a kernel nor the program has {place!r}", kind="no_symbol")
         _add_pending(debugger, place, condition, is_temporary=is_temporary)
         if is_of_host:
-            why = "is code of the host, which stops only at calls of HIP or OpenCL; kernels stop at every line"
-            debugger.output.line(debugger.output.style("hint", f"hint: {place} {why}"))
+            debugger.output.line(debugger.output.style("hint", f"hint: {place} {OF_HOST}"))
         return
     if place and debugger.attached is None and debugger.program is not None:
         from dwarfgpu.execution.control.running import AT_ALL  # what runs kernels needs numpy

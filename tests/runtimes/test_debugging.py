@@ -254,8 +254,11 @@ def test_an_editor_stops_at_calls_of_the_host(built: Callable[[str], Path]) -> N
         number = client.send("launch", program=str(built("steps")))
         client.event("initialized")
         source = {"path": str(PROGRAMS / "steps.hip")}
-        lines = [{"line": line} for line in (24, 28, 30, 400)]
+        lines = [{"line": line} for line in (24, 28, 30, 400, 8)]
         points = client.ask("setBreakpoints", source=source, breakpoints=lines)["breakpoints"]
+        of_host = "this is code of the host, which stops only at calls of HIP or OpenCL; kernels stop at every line"
+        assert (points[0]["message"], "reason" in points[0], "message" in points.pop()) == (of_host, False, False)
+        client.ask("setBreakpoints", source=source, breakpoints=lines[:-1])
         assert [point["verified"] for point in points] == [True, True, True, False]
         assert points[3]["message"] == f"neither a kernel nor the program has code at {PROGRAMS / 'steps.hip'}:400"
         client.ask("configurationDone")
