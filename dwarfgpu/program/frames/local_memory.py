@@ -62,8 +62,7 @@ def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
     room = described.group_segment_fixed_size
     if not room:
         return
-    own: list[Variable] = []
-    others: list[Variable] = []
+    own, others = list[Variable](), list[Variable]()
     is_told, names = False, {kernel.source_name, function.name}
     kernels = {each.source_name for each in code.file.kernels.kernels} - names
     for variable in variables_of(frame, code, function.unit):
@@ -77,12 +76,15 @@ def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
             yield LocalObject(variable.name, place, size, variable.type)
         elif size and _may_be_local(variable):
             (own if owner in names else others).append(variable)
-    typed = [[(each.die, each.type) for each in group] for group in (own, own + others)]
+    filling = [each for each in own if known_size(each.type) == room]
+    groups = (own, own + others, filling if len(filling) == 1 else [])  # others are perhaps private
+    typed = [[(each.die, each.type) for each in group] for group in groups]
     for group in () if is_told else typed:
         placed = laid_out(group, room)
         if placed:
             for each in placed:
-                yield LocalObject(each.name, each.address, each.size, each.type, is_certain=each.is_certain)
+                is_certain = each.is_certain and group is not typed[-1]
+                yield LocalObject(each.name, each.address, each.size, each.type, is_certain=is_certain)
             return
     yield from (
         LocalObject(each.name, None, known_size(each.type) or 0, each.type) for each in own if is_large(each.type)

@@ -128,6 +128,17 @@ def test_variables_of_functions_are_in_the_memory_of_the_sole_kernel(
     assert sorted(stored) == [0, 512, 1024, 1280, 1536, 1792, 1920]
 
 
+def test_an_optimized_private_array_is_not_taken_for_a_local_one(require_tool: Any, tmp_path: Path) -> None:
+    """Neither has a location; one of them is as large as the local memory of the kernel."""
+    body = "SHARED float t[64]; float u[1]; u[0] = out[n]; t[n ^ 8] = u[0]; u[0] = t[n]; out[n] = 2 * u[0];"
+    head = '#define SHARED __attribute__((shared))\nextern "C" __attribute__((global)) void k(float *out, int n)'
+    (path := tmp_path / "k.hip").write_text(f"{head} {{ {body} }}")
+    words = ["--offload-arch=gfx1100", "-nogpuinc", "--no-gpu-bundle-output", "--offload-device-only", "-nogpulib"]
+    subprocess.run([require_tool("clang-22"), *words, "-O2", "-g", "-w", path, "-o", tmp_path / "k.co"], check=True)
+    _launched, found = launch(tmp_path / "k.co", out="zeros(64)", n=1)
+    assert {name: (each.address, each.is_certain) for name, each in found.items()} == {"t": (0, False)}
+
+
 WITHOUT_A_PLACE = {
     "as large as": "local int t[4]; float u[4]; t[n] = n; u[n] = n; out[0] = t[0] + u[0];",
     "of a constant": "local int t[4]; constant int u[4] = {1, 2, 3, 4}; t[n] = n; out[0] = t[0] + u[n];",
