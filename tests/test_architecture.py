@@ -500,13 +500,9 @@ def report(breaches: list[str]) -> str:
     return "\n".join(["", *breaches])
 
 
-def test_imports_follow_the_table():
-    breaches = import_breaches(MODULES)
-    assert not breaches, report(breaches)
-
-
-def test_imports_of_programs_follow_their_layers():
-    breaches = layer_breaches(MODULES)
+@pytest.mark.parametrize("rule", [import_breaches, layer_breaches, call_breaches])
+def test_imports_follow_their_tables_and_only_the_faces_print(rule):
+    breaches = rule(MODULES)
     assert not breaches, report(breaches)
 
 
@@ -567,11 +563,6 @@ def test_each_package_has_one_budget():
     """Modules that nothing counts would be free."""
     packages = {path.parent.name for path in PACKAGE.glob("*/*.py")}
     assert Counter(WHOLE.packages.split()) == Counter({*packages, PROJECT})
-
-
-def test_only_the_faces_print():
-    breaches = call_breaches(MODULES)
-    assert not breaches, report(breaches)
 
 
 def test_records_are_attrs_classes():
