@@ -2,8 +2,9 @@
 
 Clang declares the built-in functions of OpenCL C but does not define them; those of HIP come with ROCm. `library/` has
 the source of our own. They are built for each clang, processor and set of options, as bitcode in the user's cache:
-bitcode for another processor would link without a warning, and compute nonsense. Only functions that a kernel calls
-are linked, without debug information: lines and variables are those of the user's file.
+bitcode for another processor would link without a warning, and compute nonsense. Arithmetic is the same for many
+processors: it is built once for all of them, and names none. Only functions that a kernel calls are linked, without
+debug information: lines and variables are those of the user's file.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ _PARTS = (_LOCAL, _FIRST, *_ALL, _SHUFFLES, _RARE, _GROUPS, _ROCM, _TEXTURES, _P
 """All parts: functions call only functions of earlier parts."""
 _NEEDS = {"images.cl": _ALL[1:3], _RARE: _ALL[1:3], _GROUPS: (_LOCAL,)}
 """The parts that each of these calls, besides `_FIRST`, which all parts call."""
+_SHARED = frozenset((*_ALL[:3], _SHUFFLES, _RARE))  # of these clang makes the same for processors that are alike
+_ALIKE = (("gfx900", re.compile(r"gfx(90[0249c]|1[01]\d\d|120\d)")), ("gfx90a", re.compile(r"gfx(90a|94\d)")))
+"""Processors with the same vector instructions, and the one that shared parts are built for."""
+_PROCESSOR = re.compile(rb' "target-(?:cpu|features)"="[^"]*"')
+"""The attributes of a function that name a processor; clang gives those of the kernel to linked functions."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
     for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")
@@ -258,20 +264,34 @@ class Library:
         return paths
 
     def _build(self, part: str, folder: PrivateFolder) -> bytes:
+        words = [*self._words(part), "-O2", "-w", "-emit-llvm"]
+        if not self._shared(part):
+            return self._compiled([*words, "-c"], _FOLDER / part, folder)
+        text = folder.path / "library.ll"
+        text.write_bytes(_PROCESSOR.sub(b"", self._compiled([*words, "-S"], _FOLDER / part, folder)))
+        of_text = ["-x", "ir", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-w", "-Xclang", "-disable-llvm-passes"]
+        return self._compiled([*of_text, "-emit-llvm", "-c"], text, folder)
+
+    def _compiled(self, words: Sequence[str], path: Path, folder: PrivateFolder) -> bytes:
         out = str(folder.path / "library.bc")
-        words = [*self._words(part), "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
         doing = f"building the built-in functions for {self._target.name} (once, about 15 s)"
-        status, messages = self._clang.run(words, folder, doing=doing, takes_long=True)
+        status, messages = self._clang.run([*words, str(path), "-o", out], folder, doing=doing, takes_long=True)
         if status:
             _check_processor(self._clang, self._target, messages)
             message = f"{self._clang.path} cannot build the built-in functions: {_first_error(messages)}"
             raise MalformedFile("not_compiled", message, hint="CLANG names another clang")
         return read_input(out)
 
+    def _shared(self, part: str) -> Target | None:
+        """Return the processor that a part is built for in place of the kernel's, whose functions are the same."""
+        if part not in _SHARED or self._machine != self.options:
+            return None
+        return next((resolve(name) for name, names in _ALIKE if names.fullmatch(self._target.processor)), None)
+
     def _words(self, part: str) -> list[str]:
-        language = part.rpartition(".")[2]
+        language, target = part.rpartition(".")[2], self._shared(part) or self._target
         # -fno-builtin: else clang turns the sin and cos in our sincos into a call of sincos
-        words = [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
+        words = [*_language_words(language, target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
         if language == "hip":  # without -fgpu-rdc clang drops what no kernel of a part calls
             words += ["-fgpu-rdc", *wave_words(self._clang, self._machine, (self._target,))]
         processor = processor_named(self._target.processor)

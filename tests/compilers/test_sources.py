@@ -19,6 +19,7 @@ import pytest
 import dwarfgpu
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.cli import main
+from dwarfgpu.compilers import sources
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import Library, NotCompiled, Recipe, compile_source
 from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -334,12 +335,28 @@ def test_every_clang_of_the_machine(tmp_path, monkeypatch, path, level):
 
 def test_a_library_is_for_one_clang_processor_and_set_of_options():
     """Bitcode for another processor links without a word, and computes nonsense."""
-    clang, keys = find_clang(), set()
-    for name, *options in [("gfx90a",), ("gfx90a:xnack+",), ("gfx1100",), ("gfx1100-wave64",), ("gfx1100", "-mcumode"),
-                           ("gfx1100", "-mcode-object-version=4")]:  # fmt: skip
-        keys.add(Library(clang, resolve(name), tuple(options)).key("functions.cl"))
-    same = Library(clang, resolve("gfx90a"), ("-DX=1", "-Wall")).key("functions.cl")
-    assert (len(keys), same in keys) == (6, True)
+    clang = find_clang()
+    names = [("gfx90a",), ("gfx90a:xnack+",), ("gfx1100",), ("gfx1100-wave64",), ("gfx1100", "-mcumode"),
+             ("gfx1100", "-mcode-object-version=4"), ("gfx942",), ("gfx90a", "-DX=1", "-Wall")]  # fmt: skip
+    libraries = [Library(clang, resolve(name), tuple(options)) for name, *options in names]
+    for part, alike in (("groups.cl", {(0, 7)}), ("functions.cl", {(0, 1, 6, 7), (2, 3)})):
+        keys = [library.key(part) for library in libraries]
+        same = {tuple(index for index, key in enumerate(keys) if key == each) for each in keys}
+        assert {each for each in same if len(each) > 1} == alike
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx1201", "gfx1030-wave64", "gfx942"])
+def test_functions_for_alike_processors_are_those_of_each(processor, monkeypatch, tmp_path):
+    body = "o[0] = sin(o[0]) + pow(o[1], 3) + tgamma(o[2]) + convert_int_sat(o[3]) + shuffle(vload4(1, o), (uint4)1).x;"
+    path = source(tmp_path, f"__kernel void k(__global float *o) {{ {body} }}")
+    codes = []
+    for alike in (sources._ALIKE, ()):
+        monkeypatch.setattr(sources, "_ALIKE", alike)
+        sources._library.cache_clear()
+        codes += [[compile_source(str(path), Recipe(processor, level)).code for level in "02"]]
+    sources._library.cache_clear()
+    assert codes[0] == codes[1]
 
 
 PARTS = (
