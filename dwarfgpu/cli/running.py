@@ -556,17 +556,16 @@ def written_steps(write: Callable[[str], object]) -> Callable[[TracedStep], None
 
 def traced(running: Running, options: Any, tell: Callable[[TracedStep], Any]) -> StepTrace:
     """Begin to tell what the wave does that options name."""
-    from dwarfgpu.execution.control.tracing import StepTrace
+    wave = 0 if options.wave is None else options.wave - 1
+    if options.trace != "lines":
+        from dwarfgpu.execution.control.tracing import StepTrace
+
+        return StepTrace(running, tell, wave=wave, lane=options.lane)
+    from dwarfgpu.execution.control.line_traces import LineTrace
     from dwarfgpu.render.faults import BRIEF
     from dwarfgpu.render.values import value_text
 
-    return StepTrace(
-        running,
-        tell,
-        wave=0 if options.wave is None else options.wave - 1,
-        lane=options.lane,
-        show=partial(value_text, look=BRIEF) if options.trace == "lines" else None,
-    )
+    return LineTrace(running, tell, partial(value_text, look=BRIEF), wave=wave, lane=options.lane)
 
 
 def check_followed(options: Any) -> None:

@@ -163,7 +163,7 @@ class Device:
         """A function that is told of each instruction before a batch executes it; if it says so, the batch does not.
 
         One with a `compiled_part` or with `quiet` code is told only of what Python executes, and then told to `settle`;
-        its `access` and `access_of_waves` are told of accesses of that.
+        its `access` and `access_of_waves` are told of accesses of that. What it has `followed` is a part of forms.
         """
         self.on_turn: Callable[[Device], Any] | None = None
         """A function that is called now and then."""
@@ -221,6 +221,10 @@ class Device:
         from dwarfgpu.execution.forms.compiled_forms import CompiledForms
 
         self.compiled = CompiledForms(self, waits=jit == "auto")
+
+    def forget_compiled(self) -> None:
+        """Write forms anew from the next run on, since somebody begins or ends to follow waves."""
+        self._jit, self.compiled = "off", None
 
     def renew(self, batches: list[WaveBatch] | None = None) -> None:
         """Take over the waves and the memory of another launch on the machine.

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias, TypeVar
 
@@ -215,6 +216,7 @@ def ranges_text(numbers: Iterable[int]) -> str:
     return ",".join(range_text(run[0], run[-1]) for run in runs(numbers, lambda last, number: number == last + 1))
 
 
+@lru_cache(maxsize=256)
 def lanes_text(mask: int) -> str:
     """Return the lanes of a mask: ``lanes 0-31,40``."""
     if not mask:

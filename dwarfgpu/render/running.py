@@ -285,7 +285,7 @@ class TraceWriter:
             where = f"{position.file}:{position.line}" if position.file else position.place or "no line"
             yield f"{style('name', where)}, {lanes_text(step.active)}"
             yield from _source_line(step)
-        changed = "  ".join(f"{name} = {value}" for name, value in step.results)
+        changed = "  ".join([f"{name} = {value}" for name, value in step.results])
         changed += "" if step.idle is None else f"{'  ' * bool(changed)}(lane {step.idle} is inactive)"
         result = f"  # {changed}" if changed else ""
         yield f"  {position.address:#x}  {step.text}{style('dim', result)}"

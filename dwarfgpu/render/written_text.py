@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from dwarfgpu import progress, regular_files
@@ -108,7 +109,11 @@ class SafeStream:
             self._fail(error)
 
     def isatty(self) -> bool:
-        return bool(self.raw.isatty())
+        return self._is_terminal
+
+    @cached_property
+    def _is_terminal(self) -> bool:
+        return bool(self.raw.isatty())  # a call of the system, which would take longer than to write a line
 
     @property
     def width(self) -> int | None:

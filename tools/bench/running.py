@@ -277,13 +277,13 @@ def profiled(path: str, *, is_counted: bool) -> float:
 
 def traced(path: str) -> float:
     """Measure a trace of lines, for ten thousand instructions of it."""
+    from dwarfgpu.execution.control.line_traces import LineTrace
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.control.tracing import StepTrace
     from dwarfgpu.render.running import TraceWriter
     from dwarfgpu.render.values import value_text
 
     running, writer = Running(rounds(path, ROUNDS)), TraceWriter()
-    trace = StepTrace(running, lambda step: list(writer.lines(step)), show=value_text)
+    trace = LineTrace(running, lambda step: list(writer.lines(step)), value_text)
     seconds = timed(running.run)
     trace.end()
     return seconds / running.machine.device.executed * 10_000

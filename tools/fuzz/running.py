@@ -15,12 +15,13 @@ import hashlib
 import json
 import random
 import struct
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.control.line_traces import LineTrace
 from dwarfgpu.execution.control.profile import Profile
 from dwarfgpu.execution.control.report import report
 from dwarfgpu.execution.control.running import Running
@@ -239,8 +240,8 @@ def watched(launched: Launched, watch: str) -> Halt:
     trace = profile = None
     if watch in ("trace", "lines"):
         writer = TraceWriter()
-        show = value_text if watch == "lines" else None
-        trace = StepTrace(running, lambda step: (list(writer.lines(step)), STEP.json(step)), show=show)
+        traced = partial(LineTrace, show=value_text) if watch == "lines" else StepTrace
+        trace = traced(running, lambda step: (list(writer.lines(step)), STEP.json(step)))
     elif watch == "profile":
         profile = Profile(running.machine.device, running)
     halt = running.run(limit=LIMIT)

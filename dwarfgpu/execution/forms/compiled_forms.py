@@ -96,11 +96,13 @@ class CompiledForms:
         """What forms do for checks."""
         self.writers: tuple[Any, Any, dict[str, Any]] | None = None
         """What writes forms and stretches, and what they need to know, where checks need others."""
-        if device.machine.checks is not None:
+        checks, followed = device.machine.checks, getattr(device.observer, "followed", None)
+        if checks is not None or followed is not None:
             from dwarfgpu.execution.forms.followed_waves import writers_of
 
-            self._parts = _parts_of(device.memory)
-            self.writers = writers_of(self._parts, device.machine.checks.checks)
+            self._parts = [] if followed is None else [followed]  # whose records come before the changes of others
+            self._parts += [] if checks is None else _parts_of(device.memory)
+            self.writers = writers_of(self._parts, frozenset() if checks is None else checks.checks)
         self.table = MemoryTable(lambda: [each for part in self._parts for each in part.hidden()])
         self._programs: dict[tuple[int, int, bool | None, Any], FormProgram] = {}
         """By the start, MODE, where waves run one after the other whether they are many, and how forms are written."""

@@ -129,6 +129,8 @@ class Place(IntEnum):
     LATEST_LOADS = 2376
     LOAD_NUMBERS = 2384
     """Of waves whose waits are checked: what `WaitCheck` has of each register."""
+    TRACE = 2400
+    """Of the wave that is traced: the numbers of `TraceField`."""
 
 
 class LogField(IntEnum):

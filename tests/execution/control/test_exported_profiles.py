@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from dwarfgpu.execution.control import profile as profiles
+from dwarfgpu.execution.control.line_traces import LineTrace
 from dwarfgpu.execution.control.profile import WEIGHTS, Profile
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.tracing import StepTrace
@@ -111,7 +112,7 @@ def test_a_trace_of_a_wave_is_a_track(built, lines):
     path, args = built("gfx90a", "O2"), {"out": "zeros(64)", "in": [7] * 64, "n": 64}
     running = Running(launch(machine_for(path, "steps_"), path, "steps_", grid=(64,), work_group=(64,), args=args))
     steps = []
-    trace = StepTrace(running, steps.append, show=value_text if lines else None)
+    trace = LineTrace(running, steps.append, value_text) if lines else StepTrace(running, steps.append)
     assert running.run().has_ended
     trace.end()
     track = trace.track(steps)

@@ -12,6 +12,7 @@ import dwarfgpu as dg
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH
 from dwarfgpu.execution.control.debugging import Debugging
+from dwarfgpu.execution.control.line_traces import LineTrace
 from dwarfgpu.execution.control.placed import Discoveries
 from dwarfgpu.execution.control.printf import formatted, printed, unescaped
 from dwarfgpu.execution.control.profile import Profile
@@ -72,7 +73,7 @@ def test_instructions_that_the_traced_lane_does_not_execute_are_marked(built):
 def test_lines_with_variables_that_changed(built):
     run = running(built("gfx90a", "O0"), "steps_", {"out": "zeros(64)", "in": "full(64, 3)", "n": 64}, count=64)
     steps = []
-    StepTrace(run, steps.append, show=value_text)
+    LineTrace(run, steps.append, value_text)
     assert run.run().has_ended
     assert {step.position.file.rpartition("/")[2] for step in steps} == {"kernels.cl"}
     changes = [(step.position.line, dict(step.results)) for step in steps]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.execution.control.line_traces import LineTrace
 from dwarfgpu.execution.control.placed import Discoveries
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.tracing import StepTrace
@@ -718,7 +719,7 @@ def test_a_trace_of_lines_is_what_it_is_without_columns(built, key, kernel, args
             monkeypatch.setattr(Discoveries, "at", lambda *_: None)
         launched = started(built(*key), kernel, count=64, args=args, private_size=4096 if kernel == "stacks" else None)
         steps = []
-        trace = StepTrace(Running(launched), steps.append, lane=5, show=value_text)
+        trace = LineTrace(Running(launched), steps.append, value_text, lane=5)
         launched.machine.run(limit=3000)
         trace.end()
         traces.append([(step.position, step.active, step.results) for step in steps])
