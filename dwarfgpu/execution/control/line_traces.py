@@ -15,7 +15,15 @@ from dwarfgpu.execution.access_shapes import FLAT, LOCAL
 from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.control.lane_accesses import LOAD, STORE, LaneAccess, LaneAccesses, place_in
 from dwarfgpu.execution.control.line_accesses import UNSET, AccessNames, LineAccesses, NamedPlace
-from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, has_elements, memory_of, variables_in
+from dwarfgpu.execution.control.placed import (
+    Discoveries,
+    PlacedObject,
+    PlacedVariable,
+    has_elements,
+    memory_of,
+    object_in,
+    variables_in,
+)
 from dwarfgpu.execution.control.placed_columns import PrivateColumn, Unplaced
 from dwarfgpu.execution.control.returned import ReturnType, return_type
 from dwarfgpu.execution.control.tracing import StepTrace, TracedStep, mask_of
@@ -100,6 +108,8 @@ class LineTrace(StepTrace):
         self._positions: dict[int, CodePosition] = {}
         self._accesses = LaneAccesses(running.machine.device)
         self._names = AccessNames(running)
+        self._objects: dict[str, Discoveries] = {}
+        """The objects that lines name, by name."""
         self._of_line = LineAccesses()
         """What the lane has loaded and stored in the line."""
         self._jump: CodeFacts | None = None
@@ -232,9 +242,7 @@ class LineTrace(StepTrace):
         """Return the object at an address that the line names; None if none of its names means one there."""
         line = self._source(batch.pc) or ""
         for name in self._names.names(line, self._expanding(batch, row), is_load=access.action == LOAD):
-            answer = self._answer(batch, row, lane, methodcaller("expression", name))
-            value = None if answer is None or answer.value is None else answer.value.target()
-            place = None if value is None else self._place_of(batch, row, lane, name, value)
+            place = self._place_named(batch, row, lane, name)
             if place is None:
                 self._names.forget(line, name)
             elif place.holds(access.kind, at):
@@ -244,14 +252,35 @@ class LineTrace(StepTrace):
                     return place.part(at - place.address, min(access.end, place.end) - at)
         return None
 
-    def _place_of(self, batch: WaveBatch, row: int, lane: int, name: str, value: Object) -> NamedPlace | None:
-        """Return where an object is in memory, with its name."""
+    def _place_named(self, batch: WaveBatch, row: int, lane: int, name: str) -> NamedPlace | None:
+        """Return where the object of a name is in memory: as it was found there before, or as the frame tells."""
+        attached, device = self.running.attached, self.running.machine.device
+        if name not in self._objects:
+            self._objects[name] = Discoveries(attached, device, object_in(name))
+        found: PlacedObject | None = self._objects[name].at(batch)
+        with suppress(Unplaced):
+            if found is not None and found.space and found.type is not None:
+                at = place_in(device, found.space, found.address(batch, row, lane), int(batch.waves[row]), lane)
+                return NamedPlace(name, found.type, *at)
+        answer = self._answer(batch, row, lane, methodcaller("expression", name))
+        value = None if answer is None or answer.value is None else answer.value.target()
+        return None if value is None else self._place_of(batch, row, lane, name, value, found)
+
+    def _place_of(
+        self, batch: WaveBatch, row: int, lane: int, name: str, value: Object, found: PlacedObject | None
+    ) -> NamedPlace | None:
+        """Return where an object is in memory, with its name; from now on as it was found, if that is right."""
         address, device = value.address, self.running.machine.device
         target = device.machine.target
         space = target.default_space if address is None or address.space is None else target.space(address.space)
         if address is None or space is None or not (kind := kind_of(space)) or not known_size(value.type):
             return None
         number = int(np.asarray(address.value).flat[0])
+        if found is not None and not found.is_wrong:
+            found.is_wrong = True
+            with suppress(Unplaced):
+                found.is_wrong = found.address(batch, row, lane) != number
+            found.space, found.type = "" if found.is_wrong else kind, value.type
         return NamedPlace(name, value.type, *place_in(device, kind, number, int(batch.waves[row]), lane))
 
     def _expanding(self, batch: WaveBatch, row: int) -> Callable[[str], str]:

@@ -43,8 +43,8 @@ from dwarfgpu.program.frames.reasons import NOT_SET, Unavailable, unavailable
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.language.arithmetic import COMPARISONS
-from dwarfgpu.program.language.syntax import Binary, Boolean, Character, Integer, Name, Unary
-from dwarfgpu.program.types.model import Array, Type, known_size, resolved
+from dwarfgpu.program.language.syntax import Binary, Boolean, Character, Integer, MemberAccess, Name, Subscript, Unary
+from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.states.program import Attached
 
+_ADDRESS = np.dtype(np.int64)
 MOST = 8
 """The values of the registers that one place is remembered for, such as the frame bases of a recursive function."""
 
@@ -333,6 +334,36 @@ def number_in(text: str, function: Die | str | None = None) -> Callable[[Frame, 
     return find
 
 
+class PlacedObject:
+    """An object in memory at a place in the code: its address as a column, and what is known once it has been found."""
+
+    def __init__(self, column: LaneNumbers) -> None:
+        self.column = column
+        self.type: Type | None = None
+        self.space = ""
+        """The kind of its memory; empty as long as nobody has compared the address with that of the frame."""
+        self.is_wrong = False
+        """Whether these have differed."""
+
+    def address(self, batch: WaveBatch, row: int, lane: int) -> int:
+        """Return the address in a lane of a wave; raise `Unplaced` where that is not known."""
+        numbers = self.column(batch)
+        number = int(numbers[row if numbers.shape[0] > 1 else 0, lane if numbers.shape[1] > 1 else 0])
+        return number & (1 << 64) - 1
+
+
+def object_in(text: str) -> Callable[[Frame, LaneSet, Device], PlacedObject]:
+    """Return what finds the object in memory that an expression means: behind a pointer, or an element of an array."""
+
+    def find(frame: Frame, lanes: LaneSet, device: Device) -> PlacedObject:
+        if frame.state.remembered and frame.state.remembered.macros:
+            raise Unplaced  # what a name means may change
+        terms = _Terms(Evaluator(frame, lanes, text), lanes, device)
+        return PlacedObject(terms.address(frame.expression(text).tree)[0])
+
+    return find
+
+
 class _Terms:
     """The parts of an expression as columns, with the arithmetic of C."""
 
@@ -358,6 +389,37 @@ class _Terms:
             return self._unary(node.operator, *self.term(node.operand))
         if isinstance(node, Binary):
             return self._binary(node.operator, *self.term(node.left), *self.term(node.right))
+        raise Unplaced
+
+    def address(self, node: Any) -> tuple[LaneNumbers, Type]:
+        """Return the address of an object, and its type."""
+        if isinstance(node, Unary) and node.operator == "*":
+            return self._pointer(node.operand)
+        if isinstance(node, Subscript):
+            base, kind = self._pointer(node.operand)
+            size = constant(known_size(kind) or 0, _ADDRESS)
+            index = Converted(self.term(node.index)[0], _ADDRESS)
+            return Combined("+", base, Combined("*", index, size)), kind
+        if isinstance(node, MemberAccess) and len(node.name) == 1:
+            base, kind = self._pointer(node.operand) if node.is_arrow else self.address(node.operand)
+            inner = resolved(kind)
+            members = inner.body.members if isinstance(inner, Struct) else ()
+            for member in (each for each in members if each.name == node.name[0] and each.bit_size is None):
+                if member.bit_offset is not None and not member.bit_offset % 8:
+                    return Combined("+", base, constant(member.bit_offset // 8, _ADDRESS)), member.type
+        raise Unplaced
+
+    def _pointer(self, node: Any) -> tuple[LaneNumbers, Type]:
+        """Return what a pointer points to, or an array of one dimension begins with."""
+        variable = self._evaluator.meaning(node) if isinstance(node, Name) else None
+        kind = resolved(variable.type) if isinstance(variable, Variable) else None
+        if isinstance(variable, Variable) and isinstance(kind, Pointer) and known_size(kind.to.get()):
+            column, type_ = column_of(variable, self._lanes, self._device)
+            return Converted(Viewed(column, type_), _ADDRESS), kind.to.get()
+        if isinstance(variable, Variable) and isinstance(kind, Array) and len(kind.dimensions) == 1:
+            memory = memory_of(variable, self._lanes)
+            if memory is not None and known_size(kind.element):
+                return constant(memory[1], _ADDRESS), kind.element
         raise Unplaced
 
     def _unary(self, sign: str, column: LaneNumbers, kind: Type) -> tuple[LaneNumbers, Type]:
