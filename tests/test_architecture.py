@@ -231,19 +231,19 @@ BUDGETS = [
     Budget("objfile", 11.7, 11.72),
     Budget("isa", 7.8, 6.71),
     Budget("machines states", 10.6, 10.63),
-    Budget("execution", 22.5, 37.6, "instructions are executed in one compiled way"),
+    Budget("execution", 22.5, 37.93, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 21.99, "what an instruction does and where it leads is told once"),
-    Budget("audits", 20.5, 21.2, "the checks read what an instruction does from one table"),
-    Budget("render questions", 22.8, 23.8, "a list is a listing, a value a node, a question stands beside its words"),
-    Budget("runtimes", 10.8, 14.1),
+    Budget("audits", 20.5, 21.20, "the checks read what an instruction does from one table"),
+    Budget("render questions", 22.8, 23.80, "a list is a listing, a value a node, a question stands beside its words"),
+    Budget("runtimes", 10.8, 14.10),
     Budget(
         "cli repl dap gdbplugin compilers examples", 9.6, 10.86, "reports of programs and of kernels share their words"
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 176.91, "all of these")
-TESTS = Budget("../tests", 90, 100.9, "messages are in golden files, rows of tables have properties")
-TOOLS = Budget("../tools", 13, 12.98)
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 177.25, "all of these")
+TESTS = Budget("../tests", 90, 100.97, "messages are in golden files, rows of tables have properties")
+TOOLS = Budget("../tools", 13, 12.99)
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
 
