@@ -241,8 +241,8 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 177.25, "all of these")
-TESTS = Budget("../tests", 90, 100.97, "messages are in golden files, rows of tables have properties")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 177.26, "all of these")
+TESTS = Budget("../tests", 90, 100.98, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 12.99)
 MOST_CIRCLES = 12
 """How many circles of modules that name each other in types there are."""
