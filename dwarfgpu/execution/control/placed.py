@@ -37,7 +37,7 @@ from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.expr.locations import Implicit, Memory, Register, SingleLocation
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
-from dwarfgpu.program.frames.all_waves import frame_of, places_of
+from dwarfgpu.program.frames.all_waves import frame_of, may_be_apart
 from dwarfgpu.program.frames.evaluator import Evaluator, SourceExpression
 from dwarfgpu.program.frames.reasons import NOT_SET, Unavailable, unavailable
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
@@ -144,8 +144,8 @@ def _register(batch: WaveBatch, place: int) -> int:
 
 def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[LaneNumbers, np.dtype[Any]]:
     """Return what reads a scalar in the lanes of waves, and the type of its bits, which have no sign."""
-    if places_of(variable.frame, variable, tuple(range(device.lanes)), 1) is not None:
-        raise Unplaced  # lanes are at places of their own
+    if may_be_apart(variable.frame, variable):
+        raise Unplaced
     found: Object = variable.find(lanes)
     if variable.is_before_declaration:
         raise unavailable(NOT_SET, "nothing has set it yet")
@@ -250,8 +250,7 @@ def _placed(variable: Variable, lanes: LaneSet, device: Device) -> PlacedVariabl
         pass
     memory, inner = memory_of(variable, lanes), resolved(variable.type)
     is_vector = memory is not None and memory[0] == PRIVATE and _has_numbers(inner)
-    if is_vector:  # unless lanes are at places of their own
-        is_vector = places_of(variable.frame, variable, tuple(range(device.lanes)), 1) is None
+    is_vector = is_vector and not may_be_apart(variable.frame, variable)
     found = _location_of(variable, lanes)
     if found is not None and isinstance(found[0].storage, Implicit):
         # vector registers have its value, but say nothing of its place

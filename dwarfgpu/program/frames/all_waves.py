@@ -242,6 +242,12 @@ def _ask(values: Values, frame: Frame, start: int, numbers: b.Array) -> None:
         values.read()  # while it is in the cache
 
 
+def may_be_apart(frame: Frame, quantity: Quantity) -> bool:
+    """Return whether lanes may be at places of their own, on which it depends where a quantity is."""
+    stack = frame.stack
+    return stack is not None and quantity.depends_on_place and Simt(stack.call(frame.level)[0]).says_places
+
+
 def places_of(
     frame: Frame, quantity: Quantity, lanes: tuple[int, ...], wave_count: int
 ) -> list[tuple[Frame | DwarfGpuError, b.Array]] | None:
@@ -251,7 +257,7 @@ def places_of(
     attribute for the current lane is not the undefined location description, it must be LPC" (A.2.5.1).
     """
     stack = frame.stack
-    if stack is None or not quantity.depends_on_place or not Simt(stack.call(frame.level)[0]).says_places:
+    if stack is None or not may_be_apart(frame, quantity):
         return None
     if isinstance(stack.wave, int):
         return [(place, b.array(positions, 64)) for place, positions in frame.by_place(lanes)]

@@ -10,6 +10,7 @@ import pytest
 
 from dwarfgpu.execution.control import value_history
 from tests.builders.commands import document, run
+from tests.builders.folders import FIXTURES
 
 SOURCE = """__kernel void walk(__global const float *in, __global float *out, int n) {
   int i = get_global_id(0);
@@ -654,3 +655,16 @@ def test_an_element_of_a_buffer_is_watched_while_compiled_code_runs(
     assert (interpreted.stdout, interpreted.stderr) == (answer.stdout, answer.stderr)
     assert ('"line": ' in answer.stdout) == ("--watch=out[256]" not in words)
     assert (looked[0] < looks / 2) == is_compiled
+
+
+@pytest.mark.parametrize("name", ["lane", "result", "slots"])
+def test_lanes_at_places_of_their_own_in_several_waves(name):
+    """Waves that go together are asked together; `slots` is in private memory."""
+    path, found = str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"), []
+    for grid in (64, 256):
+        sizes = f"--grid={grid}", "--work-group=64", f"out=zeros({grid})", "limit=40"
+        rows = document("run", path, "X", *sizes, "--watch", name)["history"]["rows"]
+        found.append([(row["line"], row["values"]) for row in rows if "1:1:1:1" in row["waves"]])
+    assert found[0] == found[1] != []
+    traces = (run("run", path, "X", *sizes, "--trace=lines", f"--wave={wave}", "--lane=50") for wave in (1, 3))
+    assert all("rest = 10" in trace.stdout and "result = -10" in trace.stdout for trace in traces)
