@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,9 @@ Lanes = Any
 _DONE = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 _COUNTERS = ("ds_append", "ds_consume")
 _SIGN = 1 << 31
+_RECORD_BITS = 24
+"""The bits that number the records of a log, below a place in a segment."""
+_NO_CHANGE = np.array([np.iinfo(np.int64).max]), np.zeros(1, np.uint8)
 MOST_BEFORE_SWAP = 64
 """The instructions from a load to a compare-and-swap that are looked at."""
 MOST_REACHED = 100_000
@@ -137,6 +140,8 @@ class CheckedMemory(MemoryAccess):
         self._updates = UpdatesOfLoads(self.instruction, generation)
         self._sites: dict[int, int] = {}
         """The numbers of accesses that the check is told of later, by address."""
+        self._changed: dict[int, tuple[Lanes, Lanes]] = {}
+        """By segment, what logged accesses have changed: places with numbers of records, in order, and old bytes."""
         super().__init__(memory, **others)
         self.watch_waves = self.own_watch_waves = self._wave_access if RACE in settings.checks else None
 
@@ -377,6 +382,8 @@ class CheckedMemory(MemoryAccess):
         What the check knows of their order is as it was then.
         """
         access, address = accesses[index], accesses[index].address
+        if not index:
+            self._changed.clear()
         if address not in self._sites:
             instruction = self.instruction(address)
             self._sites[address] = self._site(instruction, actions.action_of(instruction, self.generation), address)
@@ -404,21 +411,40 @@ class CheckedMemory(MemoryAccess):
         return self._places(access, space, places.astype(np.int64) + distance if space == LOCAL else places, size)
 
     def _before(self, accesses: Sequence[Any], now: int, part: int, segment: MemorySegment, at: Lanes) -> Lanes:
-        """Return bytes as they were before a part of one of some accesses."""
-        places, which = np.unique(at, return_inverse=True)
-        found = segment.data[places]
-        for number in range(len(accesses) - 1, now - 1, -1):
-            access, first = accesses[number], part if number == now else 0
-            for changed in range(len(access.parts) - 1, first - 1, -1) if access.does != READ else ():
-                old = access.changes(changed, is_new=False)
-                for other, mask, offsets in self._places_of(access, changed):
-                    if other is segment:
-                        lanes = slice(None) if mask is None else mask
-                        own = (offsets[lanes].reshape(-1, 1) + np.arange(old.shape[2])).reshape(-1)[::-1]
-                        index = np.minimum(np.searchsorted(places, own), len(places) - 1)
-                        same = places[index] == own
-                        found[index[same]] = old[lanes].reshape(-1)[::-1][same]  # what the first lane has found
-        return found[which].reshape(at.shape)
+        """Return bytes as they were before a part of one of some accesses, of which all waves have done earlier parts.
+
+        Compiled code does all parts of a wave before those of the next one.
+        """
+        if segment.start not in self._changed:
+            changed = [
+                (each << _RECORD_BITS | number * access.count + waves, old)
+                for number, access in enumerate(accesses)
+                for each, waves, old in self._changes(access, range(len(access.parts)), segment, is_new=False)
+            ]
+            keys, old = (np.concatenate(each) for each in zip(*changed, _NO_CHANGE, strict=True))
+            order = np.argsort(keys, kind="stable")
+            self._changed[segment.start] = keys[order], old[order]
+        keys, old = self._changed[segment.start]
+        index = np.searchsorted(keys, at << _RECORD_BITS | now * accesses[now].count)
+        found = np.where(keys[index] >> _RECORD_BITS == at, old[index], segment.data[at])
+        for places, _waves, new in self._changes(accesses[now], range(part), segment, is_new=True):
+            order = np.argsort(places, kind="stable")
+            index = np.searchsorted(places[order], at, side="right") - 1
+            is_same = places[order[index]] == at
+            found[is_same] = new[order[index]][is_same]
+        return found
+
+    def _changes(
+        self, access: Any, parts: Iterable[int], segment: MemorySegment, *, is_new: bool
+    ) -> Iterator[tuple[Lanes, Lanes, Lanes]]:
+        """Yield where parts of an access change bytes of a segment, lane after lane, with the waves and the bytes."""
+        for number in parts if access.does != READ else ():
+            for other, mask, offsets in self._places_of(access, number):
+                if other is segment:
+                    waves, lanes = np.nonzero(np.ones_like(offsets, bool) if mask is None else mask)
+                    changed = access.changes(number, is_new=is_new)[waves, lanes]
+                    places = offsets[waves, lanes].astype(np.int64)[:, None] + np.arange(changed.shape[1])
+                    yield places.reshape(-1), np.repeat(waves, changed.shape[1]), changed.reshape(-1)
 
     @property
     def looks_at_waits(self) -> bool:

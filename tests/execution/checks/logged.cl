@@ -64,6 +64,15 @@ kernel void pairs(global int *out, global int *in) { // stores and loads of two 
   ones[L ^ 64] = twos[in[I] + 3 & 127];
   out[I] -= ones[L];
 }
+kernel void beside(global int *out, global int *in) { // an instruction stores both, the first ones of all waves first
+  local int places[129];
+  places[L] = in[I] + 1;
+  places[L + 1] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  __asm__ volatile("" ::"v"((local int *)places) : "memory");
+  places[L] = L;
+  out[I] = places[L];
+}
 kernel void shared(global int *out, global int *in) { // by all work-groups
   out[in[I] & 63] = I;
   __scoped_atomic_fetch_add(&out[64 + (L & 7)], I, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
