@@ -181,7 +181,7 @@ class StepTrace:
         places = [followed.place_of(each.file, each.number) + 4 * word
                   for each, count in zip(found, counts, strict=True) for word in range(count)]  # fmt: skip
         names = zip((each.name for each in found), counts, strict=True)
-        return TracePlan(address, is_recorded=1, results=places, names=names)
+        return TracePlan(address, places, names)
 
     def enter(self, batch: WaveBatch) -> None:
         """Take note that waves go on in compiled code."""
@@ -192,7 +192,7 @@ class StepTrace:
     def replay(self, records: Iterable[TraceRecord]) -> None:
         """Tell what compiled code has executed."""
         callers = self._callers
-        for plan, before, mask, _lane, results, _inputs in records:
+        for plan, before, mask, results in records:
             self._end_step(before.results_of(results))
             self._begin_step(plan.address, mask, self.executed, callers)
             self.executed += 1

@@ -33,20 +33,12 @@ _RECORD = Struct(f"<{HEAD}Q")
 class TracePlan:
     """What the records of an instruction have."""
 
-    def __init__(
-        self, address: int, *, is_recorded: int, kind: int = 0, conditions: Sequence[tuple[int, int]] = (),
-        results: Sequence[int] = (), inputs: Sequence[int] = (), names: Iterable[tuple[str, int]] = (),
-    ) -> None:  # fmt: skip
-        self.address = address
-        counts = is_recorded, kind, len(conditions), len(results), len(inputs)
-        words = *counts, *(word for each in conditions for word in each), *results, *inputs
-        self.words = (ctypes.c_uint64 * len(words))(*words)
-        self.place = ctypes.addressof(self.words)
-        self.result_places = results
-        self.results, self.inputs = (Struct(f"<{len(each)}I") for each in (results, inputs))
+    def __init__(self, address: int, results: Sequence[int] = (), names: Iterable[tuple[str, int]] = ()) -> None:
+        self.address, self.result_places = address, results
+        self._words = (ctypes.c_uint64 * (1 + len(results)))(len(results), *results)
+        self.place, self.results = ctypes.addressof(self._words), Struct(f"<{len(results)}I")
         self.names = (*names,)
         """What the results are, each with how many words it has."""
-
         self._texts: dict[tuple[int, ...], tuple[tuple[str, str], ...]] = {}
 
     def results_of(self, words: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
@@ -60,13 +52,13 @@ class TracePlan:
         return self._texts[words]
 
 
-NOTHING = TracePlan(0, is_recorded=0, kind=1 << 63)
+NOTHING = TracePlan(0)
 """Comes before the first instruction that compiled code executes."""
 
 
-TraceRecord = tuple[TracePlan, TracePlan, int, int, tuple[int, ...], tuple[int, ...]]
+TraceRecord = tuple[TracePlan, TracePlan, int, tuple[int, ...]]
 """What compiled code has left of an instruction: its plan, that of the instruction before, the mask of the executing
-lanes, the lane of the results, the results of the instruction before, and the inputs."""
+lanes, and the results of the instruction before."""
 
 
 class TraceReader(Protocol):
@@ -128,6 +120,7 @@ class TracedWaves(FollowedWaves):
         if state != self._state:
             self._state, self._plans = state, {NOTHING.place: NOTHING}
             self._places.fill(0)
+            self._put(TraceField.BEFORE, NOTHING.place)
         return entered
 
     def settle(self, batch: FormBatch, distance: int) -> None:
@@ -144,12 +137,10 @@ class TracedWaves(FollowedWaves):
     def _records(self, data: bytes) -> Iterator[TraceRecord]:
         at, plans, head, size = 0, self._plans, _RECORD.unpack_from, _RECORD.size
         while at < len(data):
-            before_place, place, active, lane = head(data, at)
-            plan, before = plans[place], plans[before_place]
-            middle = at + size + before.results.size
-            results, inputs = before.results.unpack_from(data, at + size), plan.inputs.unpack_from(data, middle)
-            at = middle + plan.inputs.size
-            yield plan, before, active, lane, results, inputs
+            before_place, place, active = head(data, at)
+            before = plans[before_place]
+            yield plans[place], before, active, before.results.unpack_from(data, at + size)
+            at += size + before.results.size
 
     def _get(self, field: TraceField) -> int:
         number: int = self.cells[field // 8]
