@@ -163,7 +163,7 @@ class Device:
         """A function that is told of each instruction before a batch executes it; if it says so, the batch does not.
 
         One with a `compiled_part` or with `quiet` code is told only of what Python executes, and then told to `settle`;
-        its `access` and `access_of_waves` are told of accesses of that. What it has `followed` is a part of forms.
+        its `access` and `access_of_waves` are told of accesses of that.
         """
         self.on_turn: Callable[[Device], Any] | None = None
         """A function that is called now and then."""
@@ -355,6 +355,11 @@ class Device:
         """What compiled code does for the observer: it counts (`InstructionRecords`) or watches (`WatchedMemory`)."""
         part = getattr(self.observer, "compiled_part", None)
         return part if self.machine.checks is None else None
+
+    @property
+    def followed(self) -> Any:
+        """What compiled code tells the observer of a wave (`TracedWaves`), or None."""
+        return getattr(self.observer, "followed", None)
 
     @property
     def quiet(self) -> Any:

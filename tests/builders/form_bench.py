@@ -17,7 +17,7 @@ class FormBench:
     breakpoints = {}  # noqa: RUF012 (nobody changes it)
     stops_at_faults = True
     executed, machine, seed, wave_count, checks, compiled, compiled_part = 0, None, None, 0, None, None, None
-    quiet = None
+    quiet = followed = None
     is_observed = is_memory_watched = False
 
     def __init__(self, bench):

@@ -96,7 +96,7 @@ class CompiledForms:
         """What forms do for checks."""
         self.writers: tuple[Any, Any, dict[str, Any]] | None = None
         """What writes forms and stretches, and what they need to know, where checks need others."""
-        checks, followed = device.machine.checks, getattr(device.observer, "followed", None)
+        checks, followed = device.machine.checks, device.followed
         if checks is not None or followed is not None:
             from dwarfgpu.execution.forms.followed_waves import writers_of
 
