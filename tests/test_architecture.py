@@ -241,7 +241,7 @@ BUDGETS = [
     ),
     Budget("fleet", 1.8, 1.77),
 ]
-WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 177.21, "all of these")
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 177.22, "all of these")
 TESTS = Budget("../tests", 90, 100.98, "messages are in golden files, rows of tables have properties")
 TOOLS = Budget("../tools", 13, 12.99)
 MOST_CIRCLES = 12
