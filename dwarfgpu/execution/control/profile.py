@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
+from dwarfgpu.execution.forms.counting_functions import BANKS, line_bytes
 from dwarfgpu.execution.forms.instruction_records import InstructionRecords
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.scopes import SourceCall
@@ -33,7 +34,6 @@ COUNTED = ("instructions", "lanes", "accesses", "transactions", "bank_turns")
 MOST_SLICES = 1 << 19
 """The slices of all waves that are kept in their order."""
 NOT_KEPT = (SourceCall("[not kept: too many slices]", None, None, inlined=False, offset=None),)
-LOCAL_BANKS = 32
 _LOCAL, _SCRATCH = "ds", "scratch"
 
 
@@ -93,8 +93,7 @@ class Profile:
 
     def __init__(self, device: Device, ordered: Running | None = None) -> None:
         self.lane_count = device.lanes
-        self.line_bytes = 128 if device.generation >= 10 else 64
-        """Of a line of the vector cache: what one transaction moves."""
+        self._line_bytes = line_bytes(device.generation)
         self._known: dict[tuple[int, Callers], Counts] = {}
         self._ordered = ordered
         self.slices: dict[int, list[WaveSlice]] = {}
@@ -192,7 +191,7 @@ class Profile:
         if space == _SCRATCH:  # dwords of the lanes follow each other
             numbers = (numbers >> 2) * (4 * addresses.shape[1]) + np.arange(addresses.shape[1]) * 4
             size = 4
-        touched = np.concatenate([numbers, numbers + (size - 1)], axis=1) // self.line_bytes
+        touched = np.concatenate([numbers, numbers + (size - 1)], axis=1) // self._line_bytes
         _lines, different = _ordered(touched, np.concatenate([executing, executing], axis=1))
         self._add("transactions", different.sum(axis=1))
 
@@ -247,5 +246,5 @@ def _bank_turns(words: Any, flags: Any) -> Any:
     """Return the turns that banks need for the different words of each row."""
     ordered, new = _ordered(words, flags)
     rows = np.nonzero(new)[0]
-    counted = np.bincount(rows * LOCAL_BANKS + ordered[new] % LOCAL_BANKS, minlength=len(words) * LOCAL_BANKS)
-    return counted.reshape(len(words), LOCAL_BANKS).max(axis=1)
+    counted = np.bincount(rows * BANKS + ordered[new] % BANKS, minlength=len(words) * BANKS)
+    return counted.reshape(len(words), BANKS).max(axis=1)

@@ -13,7 +13,16 @@ from typing import Any
 
 from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH
 from dwarfgpu.execution.batch import EXEC
-from dwarfgpu.execution.forms.counting_functions import BANKS, DECLARED, INNER_WAY, LINES, TURNS, CountField, WayField
+from dwarfgpu.execution.forms.counting_functions import (
+    BANKS,
+    DECLARED,
+    INNER_WAY,
+    LINES,
+    TURNS,
+    CountField,
+    WayField,
+    line_bytes,
+)
 from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter, lane_numbers
 from dwarfgpu.execution.forms.layout import RULE, SLOT, Place, Rule
 from dwarfgpu.execution.forms.loops import LoopExit, LoopWriter
@@ -36,8 +45,7 @@ class CountedForm(FormWriter):
         """Whether the instruction changes which lanes execute."""
         self._reached: list[tuple[str, Callable[[str], str]]] = []
         """The spaces of memory that is reached, and what counts it."""
-        self._line = 128 if self.generation >= 10 else 64
-        """The bytes of a line."""
+        self._line = line_bytes(self.generation)
         self._called = ""
         """The way of calls that the instruction leads to, if it is a call or a return."""
 
