@@ -12,7 +12,7 @@ import numpy as np
 from dwarfgpu.execution.forms.followed_waves import FollowedWaves
 from dwarfgpu.execution.forms.layout import VECTORS, Place
 from dwarfgpu.execution.forms.memory_table import address_of
-from dwarfgpu.execution.forms.traced_forms import HEAD, TraceField
+from dwarfgpu.execution.forms.traced_forms import HEAD, TRACE_FUNCTIONS, TRACES_DECLARED, TracedForm, TraceField
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
@@ -99,13 +99,9 @@ class TracedWaves(FollowedWaves):
     # --- What forms need ------------------------------------------------------------------------------------------
 
     def prepare(self, library: Any) -> None:
-        from dwarfgpu.execution.forms.traced_forms import TRACE_FUNCTIONS, TRACES_DECLARED
-
         library.let_call(TRACE_FUNCTIONS, TRACES_DECLARED)
 
     def writers(self) -> tuple[Any, Any, dict[str, Any]]:
-        from dwarfgpu.execution.forms.traced_forms import TracedForm
-
         return TracedForm, TracedForm, {}
 
     def places(self, count: int) -> list[tuple[Place, Any]]:
