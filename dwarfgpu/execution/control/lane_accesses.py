@@ -55,12 +55,12 @@ class LaneAccesses:
         self._found: list[tuple[LaneAccess, Any]] = []
         """The accesses of the instruction, each with what tells how an atomic operation has changed memory."""
         self._others = self._memory.watch, self._memory.watch_waves
-        self._memory.watch, self._memory.watch_waves = self.access, self.access_of_waves
+        self._memory.watch, self._memory.watch_waves = self._access, self._access_of_wave
 
     def end(self) -> None:
         """Be told of no accesses any more, if nobody else has begun to be told meanwhile."""
         self._lane = None
-        if self._memory.watch == self.access and self._memory.watch_waves == self.access_of_waves:
+        if self._memory.watch == self._access and self._memory.watch_waves == self._access_of_wave:
             self._memory.watch, self._memory.watch_waves = self._others
 
     def begin(self, batch: WaveBatch, row: int, lane: int) -> None:
@@ -76,8 +76,7 @@ class LaneAccesses:
         found, self._found = self._found, []
         return [self._settled(access, *operands) if operands else access for access, operands in found]
 
-    def access(self, space: str, address: Any, mask: Any, size: int) -> None:
-        """Take note of an access of lanes."""
+    def _access(self, space: str, address: Any, mask: Any, size: int) -> None:
         others, _waves = self._others
         if others is not None:
             others(space, address, mask, size)
@@ -94,8 +93,7 @@ class LaneAccesses:
         operands = (*moved, row, lane) if action == ATOMIC and not self._memory.is_weak else ()
         self._keep(action, kind, place, size, data, operands)
 
-    def access_of_waves(self, space: str, address: Any, size: int, action: str) -> None:
-        """Take note of an access of whole waves."""
+    def _access_of_wave(self, space: str, address: Any, size: int, action: str) -> None:
         _lanes, others = self._others
         if others is not None:
             others(space, address, size, action)
