@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, line_bytes
 from dwarfgpu.execution.batch import WaveBatch, return_addresses
-from dwarfgpu.execution.forms.counting_functions import BANKS, line_bytes
+from dwarfgpu.execution.forms.counting_functions import BANKS
 from dwarfgpu.execution.forms.instruction_records import InstructionRecords
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.scopes import SourceCall
@@ -34,7 +35,6 @@ COUNTED = ("instructions", "lanes", "accesses", "transactions", "bank_turns")
 MOST_SLICES = 1 << 19
 """The slices of all waves that are kept in their order."""
 NOT_KEPT = (SourceCall("[not kept: too many slices]", None, None, inlined=False, offset=None),)
-_LOCAL, _SCRATCH = "ds", "scratch"
 
 
 class Counts:
@@ -185,10 +185,10 @@ class Profile:
         executing = np.ones(addresses.shape, bool) if mask is None else mask
         self._add("accesses", executing.any(axis=1))
         numbers = addresses.astype(np.int64)
-        if space == _LOCAL:
+        if space == LOCAL:
             self._add("bank_turns", _bank_turns(numbers >> 2, executing))
             return
-        if space == _SCRATCH:  # dwords of the lanes follow each other
+        if space == SCRATCH:  # dwords of the lanes follow each other
             numbers = (numbers >> 2) * (4 * addresses.shape[1]) + np.arange(addresses.shape[1]) * 4
             size = 4
         touched = np.concatenate([numbers, numbers + (size - 1)], axis=1) // self._line_bytes

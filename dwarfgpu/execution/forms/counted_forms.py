@@ -11,18 +11,9 @@ from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
-from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH
+from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, line_bytes
 from dwarfgpu.execution.batch import EXEC
-from dwarfgpu.execution.forms.counting_functions import (
-    BANKS,
-    DECLARED,
-    INNER_WAY,
-    LINES,
-    TURNS,
-    CountField,
-    WayField,
-    line_bytes,
-)
+from dwarfgpu.execution.forms.counting_functions import BANKS, DECLARED, INNER_WAY, LINES, TURNS, CountField, WayField
 from dwarfgpu.execution.forms.form_writer import LONG, WORD, FormWriter, lane_numbers
 from dwarfgpu.execution.forms.layout import RULE, SLOT, Place, Rule
 from dwarfgpu.execution.forms.loops import LoopExit, LoopWriter

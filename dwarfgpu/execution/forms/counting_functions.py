@@ -8,11 +8,6 @@ BANKS = 32
 """The banks of local memory."""
 
 
-def line_bytes(generation: int) -> int:
-    """Return the bytes of a line of the vector cache: what one transaction moves."""
-    return 128 if generation >= 10 else 64
-
-
 class CountField(IntEnum):
     """The 64-bit numbers of a record, which is as long as a slot."""
 
